@@ -1,0 +1,201 @@
+"""Finding `kernel<<<grid, block, shared, stream>>>` in masked code, with its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .brackets import (
+    BLANK,
+    closing,
+    closing_angle,
+    opening,
+    opening_angle,
+    skip_blank_back,
+    split,
+)
+from .source import Source
+
+_OPEN = re.compile("<<<")
+_NAME_BACK = re.compile(r"[\w$\x80-\xff]+\Z", re.ASCII)
+_MACRO_HEAD = re.compile(r"[ \t]*\w+(?:\([^()]*\))?", re.ASCII)
+# What may stand in front of a parenthesis without being called, or in front of a kernel without being a part of it.
+_KEYWORDS = frozenset(
+    "if for while switch else do return case throw co_return co_yield co_await constexpr consteval and or not".split()
+)
+
+
+class Launch(NamedTuple):
+    """Ranges of the kernel expression and of each configuration argument, and where the `<<<` and `>>>` are."""
+
+    kernel: tuple[int, int]
+    open: int
+    close: int
+    arguments: list[tuple[int, int]]
+
+
+def find_launches(source: Source) -> Iterator[Launch]:
+    """Every launch of the live code; what cannot be taken apart is reported."""
+    code = source.live
+    done = 0
+    for match in _OPEN.finditer(code):
+        at = match.start()
+        if at < done:
+            source.report("launch-nested", at, "a launch inside the configuration of another", "give it a statement of its own")
+            continue
+        start, end = _bounds(source, at)
+        kernel_end = skip_blank_back(code, at, start)
+        kernel_start = _kernel_start(code, kernel_end, start)
+        close = _closing_chevrons(code, at + 3, end)
+        if close < 0:
+            source.report(
+                "launch-incomplete", at, "'<<<' without a '>>>'", "keep a launch in one piece, not split over macros", length=3
+            )
+            continue
+        done = close + 3
+        if kernel_start == kernel_end:
+            source.report(
+                "launch-without-kernel",
+                at,
+                "a launch configuration without a kernel in front of it",
+                "write the whole launch, kernel<<<...>>>(...), in one macro or function",
+                length=3,
+            )
+            continue
+        if not code[at + 3 : close].strip(BLANK):
+            source.report(
+                "launch-arguments", at, "a launch without grid and block", "write <<<grid, block>>>", length=3
+            )
+            continue
+        yield Launch((kernel_start, kernel_end), at, close, split(code, at + 3, close))
+
+
+def _bounds(source: Source, at: int) -> tuple[int, int]:
+    """The range that a launch at `at` cannot reach out of: the macro body that holds it, or the file."""
+    directive = source.directive_at(at)
+    if directive is None:
+        return 0, len(source.live)
+    start = directive.body
+    if directive.keyword == "define":
+        head = _MACRO_HEAD.match(source.live, directive.body, directive.end)
+        start = head.end() if head else start
+    return start, directive.end
+
+
+def _closing_chevrons(code: str, start: int, end: int) -> int:
+    """The offset of the `>>>` of a launch whose configuration starts at `start`, or -1."""
+    at = start
+    while at < end:
+        c = code[at]
+        if c in "([{":
+            at = closing(code, at, end)
+            if at < 0:
+                return -1
+        elif c in ")]};":
+            return -1
+        elif c == "<":
+            close = _template_close(code, at, end)
+            at = close if close >= 0 else at
+        elif c == ">" and code.startswith(">>>", at):
+            return at
+        at += 1
+    return -1
+
+
+def _template_close(code: str, opener: int, end: int) -> int:
+    """As `closing_angle`, but the list may be followed by the `>>>` of the launch."""
+    close = closing_angle(code, opener, end)
+    # `a < b` of a comparison pairs with a chevron of the launch: what is left of the run must still be a launch's.
+    if close >= 0 and code[close] == ">":
+        run = close
+        while run < end and code[run] == ">":
+            run += 1
+        after = run - close - 1
+        if after in (1, 2) or (after == 0 and not _has_chevrons(code, close + 1, end)):
+            return -1
+    return close
+
+
+def _has_chevrons(code: str, start: int, end: int) -> bool:
+    at = code.find(">>>", start, end)
+    stop = code.find(";", start, end)
+    return at >= 0 and (stop < 0 or at < stop)
+
+
+def _kernel_start(code: str, end: int, limit: int) -> int:
+    """Where the postfix expression that ends at `end` starts; `end` itself if there is none."""
+    at = end
+    while True:
+        piece = _piece_start(code, at, limit)
+        if piece == at:
+            return at
+        at = piece
+        before = skip_blank_back(code, at, limit)
+        if code.endswith("::", limit, before):
+            at = before - 2
+            scope = skip_blank_back(code, at, limit)
+            if not _ends_scope(code, scope, limit):
+                return at
+            at = scope
+        elif code.endswith(".", limit, before) and not code.endswith("..", limit, before):
+            at = skip_blank_back(code, before - 1, limit)
+        elif code.endswith("->", limit, before):
+            at = skip_blank_back(code, before - 2, limit)
+        elif code[at] in "([" and before > limit and _is_operand(code, before, limit):
+            at = before
+        else:
+            word = _NAME_BACK.search(code, max(limit, before - 200), before)
+            if word and word.group() == "template":
+                at = skip_blank_back(code, word.start(), limit)
+                if code.endswith("::", limit, at):
+                    at = skip_blank_back(code, at - 2, limit)
+                elif code.endswith("->", limit, at):
+                    at = skip_blank_back(code, at - 2, limit)
+                elif code.endswith(".", limit, at):
+                    at = skip_blank_back(code, at - 1, limit)
+                continue
+            return at
+
+
+def _piece_start(code: str, end: int, limit: int) -> int:
+    """Where the name, template-id or bracket that ends at `end` starts; `end` if there is none."""
+    if end <= limit:
+        return end
+    last = code[end - 1]
+    if last == ">":
+        angle = opening_angle(code, end - 1, limit)
+        if angle < 0:
+            return end
+        name_end = skip_blank_back(code, angle, limit)
+        start = _piece_start(code, name_end, limit)
+        return start if start < name_end else end
+    if last in ")]":
+        bracket = opening(code, end - 1, limit)
+        return bracket if bracket >= 0 else end
+    word = _NAME_BACK.search(code, max(limit, end - 1000), end)
+    if word is None or word.group() in _KEYWORDS or word.group()[0].isdigit():
+        return end
+    # A macro that pastes names: pre##name and its kin are one name.
+    start = word.start()
+    before = skip_blank_back(code, start, limit)
+    if code.endswith("##", limit, before):
+        return _piece_start(code, skip_blank_back(code, before - 2, limit), limit)
+    return start
+
+
+def _ends_scope(code: str, end: int, limit: int) -> bool:
+    """Whether a name or template-id that can stand in front of `::` ends at `end`."""
+    return _piece_start(code, end, limit) < end and code[end - 1] not in ")]"
+
+
+def _is_operand(code: str, end: int, limit: int) -> bool:
+    """Whether what ends at `end` is called or indexed by the bracket after it."""
+    if code[end - 1] in ")]":
+        bracket = opening(code, end - 1, limit)
+        if bracket < 0:
+            return False
+        before = skip_blank_back(code, bracket, limit)
+        word = _NAME_BACK.search(code, max(limit, before - 200), before)
+        return not (word and word.group() in _KEYWORDS)
+    return _piece_start(code, end, limit) < end

@@ -1,0 +1,143 @@
+"""A C++ tokenizer that loses nothing: the tokens of a file, joined, are the file.
+
+It works on text in which one character is one byte (latin-1), so that it takes any encoding that contains
+ASCII. Two views come from the same expressions:
+
+- `tokenize` yields every token, for tools that look at code token by token;
+- `mask` blanks what is not code, at unchanged offsets, so that the rest of the translator can search a whole
+  file at the speed of a compiled expression and still never see a comment or a string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# A backslash and the end of its line. Compilers allow blanks between the two.
+SPLICE = r"\\[ \t\f\v]*\r?\n"
+# Bytes over 127 are letters here: in UTF-8 they are parts of an identifier.
+WORD = r"[\w\x80-\xff]"
+
+_LINE_COMMENT = rf"//[^\n\\]*(?:\\(?:[ \t\f\v]*\r?\n)?[^\n\\]*)*"
+_BLOCK_COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/|\Z)"
+_ESCAPE = r"\\(?:[ \t\f\v]*\r?\n|.)"
+_STRING = rf'"[^"\\\n]*(?:{_ESCAPE}[^"\\\n]*)*"'
+_CHAR = rf"'[^'\\\n]*(?:{_ESCAPE}[^'\\\n]*)*'"
+_RAW_TAIL = r'"(?P<delimiter>[^()\\ \t\r\n]{0,16})\(.*?\)(?P=delimiter)"'
+_HEADER_NAME = r'(?:<[^>\n]*>|"[^"\n]*")'
+_GAP = r"(?:[ \t]|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*"
+_INCLUDE = rf"\#{_GAP}include(?:_next)?{_GAP}{_HEADER_NAME}"
+_MESSAGE = r"\#[ \t]*(?:error|warning)\b[^\n]*"
+
+_FLAGS = re.ASCII | re.DOTALL
+
+# Each branch starts with one character of a small set: the search then skips all others in C.
+_NOT_CODE = re.compile(
+    rf"""
+      (?P<comment>{_LINE_COMMENT}|{_BLOCK_COMMENT})
+    | (?P<raw>R(?:(?<!{WORD}R)|(?<=\bLR)|(?<=\buR)|(?<=\bUR)|(?<=\bu8R)){_RAW_TAIL})
+    | (?P<string>{_STRING})
+    | (?P<char>{_CHAR})
+    | (?P<include>{_INCLUDE})
+    | (?P<message>{_MESSAGE})
+    | (?P<number>\d(?<!{WORD}\d)[\w.]*(?:'\w[\w.]*)+)
+    """,
+    _FLAGS | re.VERBOSE,
+)
+
+_TOKEN = re.compile(
+    rf"""
+      (?P<space>(?:[ \t\r\n\f\v]|{SPLICE})+)
+    | (?P<comment>{_LINE_COMMENT}|{_BLOCK_COMMENT})
+    | (?P<raw>(?:u8|[uUL])?R{_RAW_TAIL})
+    | (?P<string>(?:u8|[uUL])?{_STRING})
+    | (?P<char>(?:u8|[uUL])?{_CHAR})
+    | (?P<number>\.?\d(?:[eEpP][+-]|'\w|[\w.])*)
+    | (?P<include>{_INCLUDE})
+    | (?P<message>{_MESSAGE})
+    | (?P<name>(?:[A-Za-z_$]|[\x80-\xff])(?:[\w$]|[\x80-\xff])*)
+    | (?P<punctuation><<<|>>>|<=>|\.\.\.|->\*|<<=|>>=|::|->|\+\+|--|<<|>>|&&|\|\||[-+*/%&|^=!<>]=|\#\#
+        |[\#{{}}()\[\];:,.?~!+*/%^&|=<>-])
+    | (?P<other>.)
+    """,
+    _FLAGS | re.VERBOSE,
+)
+
+
+class Token(NamedTuple):
+    """A piece of source text; `kind` is the name of a group of the token expression."""
+
+    kind: str
+    text: str
+    start: int
+
+
+def tokenize(text: str) -> Iterator[Token]:
+    """Every token of `text` in order, blanks and comments included."""
+    for match in _TOKEN.finditer(text):
+        yield Token(match.lastgroup or "other", match.group(), match.start())
+
+
+class HeaderName(NamedTuple):
+    """The header name of an `#include`: `name` without its brackets, which start at `start`."""
+
+    start: int
+    name: str
+    quoted: bool
+
+
+_LAST_HEADER_NAME = re.compile(rf"{_HEADER_NAME}\Z")
+
+
+def mask(text: str) -> tuple[str, list[HeaderName]]:
+    """`text` with comments, strings, characters and header names blanked, and the header names."""
+    pieces: list[str] = []
+    headers: list[HeaderName] = []
+    done = 0
+    for match in _NOT_CODE.finditer(text):
+        start, end = match.span()
+        pieces.append(text[done:start])
+        kind = match.lastgroup
+        if kind in ("string", "char"):
+            quote = text[start]
+            pieces.append(quote + " " * (end - start - 2) + quote)
+        elif kind in ("delimiter", "raw"):
+            pieces.append('R"' + " " * (end - start - 3) + '"')
+        elif kind == "number":
+            pieces.append("0" * (end - start))
+        elif kind == "include":
+            name = _LAST_HEADER_NAME.search(match.group())
+            assert name is not None
+            at = start + name.start()
+            headers.append(HeaderName(at, name.group()[1:-1], name.group()[0] == '"'))
+            pieces.append("#include".ljust(end - start))
+        else:
+            pieces.append(" " * (end - start))
+        done = end
+    pieces.append(text[done:])
+    return "".join(pieces), headers
+
+
+def without_comments(text: str) -> str:
+    """`text` with each comment as one blank."""
+    return _NOT_CODE.sub(lambda m: " " if m.lastgroup == "comment" else m.group(), text)
+
+
+_TIGHT_SPLICE = re.compile(rf"(?<=[^ \t\r\n\f\v])(?:{SPLICE})+(?=[^ \t\r\n\f\v])")
+_RAW_STRING = re.compile(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|(?P<raw>\bR{_RAW_TAIL})|{_STRING}", _FLAGS)
+
+
+def tight_splices(text: str) -> list[tuple[int, int]]:
+    """Line continuations that may stand inside a token: no blank on either side, not in a raw string.
+
+    All others end a token anyway and are blanks to the rest of the translator.
+    """
+    if "\\" not in text or _TIGHT_SPLICE.search(text) is None:
+        return []
+    raw = [m.span() for m in _RAW_STRING.finditer(text) if m["raw"]] if 'R"' in text else []
+    return [
+        m.span()
+        for m in _TIGHT_SPLICE.finditer(text)
+        if not any(start < m.start() < end for start, end in raw)
+    ]
