@@ -12,7 +12,7 @@ What a build found is installed as ``gpuport/_build_info.json``::
         "cpu" | "cuda" | "hip": {
           "built": true,                  whether the module gpuport._<backend> was built
           "reason": "",                   why it was not built; empty where it was
-          "architectures": ["sm_75"],     real code: sm_XX, gfxNNN or the CPU's name; PTX: compute_XX
+          "architectures": ["sm_75"],     sm_XX, PTX as compute_XX, gfxNNN or the processor
           "architectures_from": "default",the variable that named them, or "default"
           "compiler": "NVIDIA 13.0.88",   the compiler's name and version
           "compiler_path": "/usr/bin/nvcc",

@@ -6,7 +6,7 @@ unless it is asked to (``native``):
 1. ``CMAKE_CUDA_ARCHITECTURES`` / ``CMAKE_HIP_ARCHITECTURES``, CMake's own form
    (``80;90-real;120-virtual``, ``all``, ``all-major``, ``native`` / ``gfx90a;gfx1030``)
 2. ``CUDAARCHS``, the same form
-3. ``TORCH_CUDA_ARCH_LIST`` (``8.0;9.0+PTX``, ``Hopper``) / ``PYTORCH_ROCM_ARCH``, then ``GPU_TARGETS``
+3. ``TORCH_CUDA_ARCH_LIST`` (``8.0;9.0+PTX``, ``Hopper``) / ``PYTORCH_ROCM_ARCH``, ``GPU_TARGETS``
 4. the default list below
 """
 
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from .backend import Request, ToolchainError, first_error, run
 
-# One real target for each main generation. sm_86 and sm_89 run sm_80's code, sm_103 runs sm_100's and
-# sm_121 runs sm_120's: within a major version a device runs the code of every lower minor version.
+# One real target for each main generation. sm_86 and sm_89 run sm_80's code, sm_103 runs sm_100's
+# and sm_121 sm_120's: within a major version a device runs the code of every lower minor version.
 CUDA_DEFAULT = (75, 80, 90, 100, 120)
 
 # Wave64 (gfx90a, gfx942) and wave32 (gfx1030, gfx1100, gfx1200) of the main generations. A compiler
@@ -62,7 +62,7 @@ def cuda_architectures(request: Request, known: Sequence[int]) -> Architectures:
 
 
 def hip_architectures(request: Request, supports: Callable[[str], bool]) -> Architectures:
-    """Resolve the list for clang; `supports` says whether compiler and device libraries know one."""
+    """Resolve the list for clang; `supports` says whether it can compile for one."""
     named = _named(request, "CMAKE_HIP_ARCHITECTURES", "PYTORCH_ROCM_ARCH", "GPU_TARGETS")
     for source, value in named:
         names = _words(value)

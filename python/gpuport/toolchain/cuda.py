@@ -79,20 +79,13 @@ def _known_architectures(nvcc: Path, request: Request) -> list[int]:
 
 
 def _compile_problem(nvcc: Path, architecture: int, request: Request) -> str:
-    """An nvcc without its headers, its assembler or a host compiler that it accepts is of no use."""
+    """What is wrong with an nvcc that lacks its headers, its assembler or a host compiler."""
     host = request.setting("CMAKE_CUDA_HOST_COMPILER") or request.env("CUDAHOSTCXX")
     with tempfile.TemporaryDirectory(prefix="gpuport-probe-") as folder:
         source = Path(folder) / "probe.cu"
         source.write_text(PROBE, encoding="utf-8")
-        command = [
-            nvcc,
-            "-std=c++20",
-            f"-arch=sm_{architecture}",
-            "-c",
-            source,
-            "-o",
-            f"{folder}/o",
-        ]
+        command: list[str | Path] = [nvcc, "-std=c++20", f"-arch=sm_{architecture}"]
+        command += ["-c", source, "-o", f"{folder}/probe.o"]
         if host:
             command += ["-ccbin", host]
         result = run(command, environ=request.environ)

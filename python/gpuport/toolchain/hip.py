@@ -1,6 +1,6 @@
 """Finding what compiles HIP for AMD: headers and libraries, device libraries, and a clang.
 
-CMake's HIP language takes clang itself and refuses hipcc. ROCm keeps a clang beside its headers; the
+CMake's HIP language takes clang itself and refuses hipcc. ROCm keeps a clang beside its headers;
 distributions package the headers under /usr and clang by its version, and their hipcc knows which.
 """
 
@@ -33,16 +33,24 @@ def find_hip(request: Request) -> Backend:
     named = named_programs(request, "CMAKE_HIP_COMPILER", "HIPCXX")
     for program in named:
         if program.name.startswith("hipcc"):
-            raise ToolchainError(
-                f"{program}: CMake takes clang++ itself as its HIP compiler, not hipcc"
-            )
+            raise ToolchainError(f"{program}: CMake compiles HIP with clang++ itself, not hipcc")
     root = _find_root(request)
     clang = named[0] if named else _find_clang(request, root)
     bitcode = _find_bitcode(request, root, clang)
     library = _required(request, root, "libamdhip64.so", "lib*", "lib/*-linux-gnu")
     _required(request, root, "hip-lang-config.cmake", "lib*/cmake/hip-lang", "lib/*/cmake/hip-lang")
     flags = [f"--rocm-path={root}", f"--rocm-device-lib-path={bitcode}"]
-    compile_only = [clang, "-x", "hip", *flags, "--cuda-device-only", "-c", "-", "-o", "/dev/null"]
+    compile_only: list[str | Path] = [
+        clang,
+        "-x",
+        "hip",
+        *flags,
+        "--cuda-device-only",
+        "-c",
+        "-",
+        "-o",
+        "/dev/null",
+    ]
 
     @functools.cache
     def supports(name: str) -> bool:
@@ -50,7 +58,7 @@ def find_hip(request: Request) -> Backend:
         return run(command, environ=request.environ, stdin=PROBE).returncode == 0
 
     architectures = hip_architectures(request, supports)
-    command = [*compile_only, f"--offload-arch={architectures.names[0]}"]
+    command: list[str | Path] = [*compile_only, f"--offload-arch={architectures.names[0]}"]
     result = run(command, environ=request.environ, stdin=PROBE_HEADERS)
     if result.returncode != 0:
         error = ToolchainError if named else NotFoundError
