@@ -1,0 +1,84 @@
+// What Python asks of a kernel: plain data, no templates, the same for every family.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "types.cuh"
+
+namespace gp {
+
+enum class DType : std::uint8_t { kBool, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF16, kBF16, kF32, kF64 };
+inline constexpr int kDTypes = 13;
+
+enum class OpCode : std::uint8_t { kSum, kMax, kMin, kSoftmax, kLogSoftmax, kLogSumExp };
+
+template <typename T>
+inline constexpr DType kDTypeOf = DType::kBool;
+template <>
+inline constexpr DType kDTypeOf<std::int8_t> = DType::kI8;
+template <>
+inline constexpr DType kDTypeOf<std::int16_t> = DType::kI16;
+template <>
+inline constexpr DType kDTypeOf<std::int32_t> = DType::kI32;
+template <>
+inline constexpr DType kDTypeOf<std::int64_t> = DType::kI64;
+template <>
+inline constexpr DType kDTypeOf<std::uint8_t> = DType::kU8;
+template <>
+inline constexpr DType kDTypeOf<std::uint16_t> = DType::kU16;
+template <>
+inline constexpr DType kDTypeOf<std::uint32_t> = DType::kU32;
+template <>
+inline constexpr DType kDTypeOf<std::uint64_t> = DType::kU64;
+template <>
+inline constexpr DType kDTypeOf<float16> = DType::kF16;
+template <>
+inline constexpr DType kDTypeOf<bfloat16> = DType::kBF16;
+template <>
+inline constexpr DType kDTypeOf<float> = DType::kF32;
+template <>
+inline constexpr DType kDTypeOf<double> = DType::kF64;
+
+const char* dtype_name(DType dtype);             // NumPy's name
+DType dtype_from_name(const std::string& name);  // Error(kType) for another
+std::size_t dtype_size(DType dtype);             // bytes
+
+// An error on its way to Python; the kind says which class it becomes there.
+enum class ErrorKind { kType, kValue, kMemory, kLaunch, kUnsupportedArch, kRuntime };
+struct Error : std::runtime_error {
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind(kind) {}
+  ErrorKind kind;
+};
+
+// One operand as a rows x cols matrix; strides in elements.
+struct Operand {
+  void* data = nullptr;
+  DType dtype = DType::kF32;
+  index_t row_stride = 0, col_stride = 0;
+};
+
+struct Call {
+  const char* name = "";  // "family.variant", for errors
+  OpCode op = OpCode::kSum;
+  index_t rows = 0, cols = 0;
+  Operand in, out, keep;  // `keep` is the mask; its data is null where there is none
+  int device = 0;
+  int warp_size = 0;
+  cudaStream_t stream = nullptr;
+
+  template <typename T>
+  View2<T> input() const {
+    return {static_cast<T*>(in.data), rows, cols, in.row_stride, in.col_stride};
+  }
+  template <typename T>
+  View2<T> output() const {
+    return {static_cast<T*>(out.data), rows, cols, out.row_stride, out.col_stride};
+  }
+  View2<const std::uint8_t> mask() const {
+    return {static_cast<const std::uint8_t*>(keep.data), rows, cols, keep.row_stride, keep.col_stride};
+  }
+};
+
+}  // namespace gp

@@ -1,0 +1,12 @@
+// Everything a kernel file needs.
+#pragma once
+
+#include "block.cuh"
+#include "call.hpp"
+#include "dispatch.hpp"
+#include "launch.cuh"
+#include "memory.cuh"
+#include "ops.cuh"
+#include "runtime.hpp"
+#include "types.cuh"
+#include "warp.cuh"

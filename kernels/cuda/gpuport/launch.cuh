@@ -1,0 +1,76 @@
+// Launching: the only launch syntax of the project, and the check after it.
+#pragma once
+
+#include <string>
+
+#include "call.hpp"
+#include "runtime.hpp"
+
+namespace gp {
+
+struct Grid {
+  index_t blocks;
+  int threads;                   // a multiple of every warp width
+  std::size_t shared_bytes = 0;  // dynamic
+};
+
+inline constexpr index_t kMaxBlocks = 0x7fffffff;  // of a grid's first dimension, on every backend
+
+// One block for each of `items`, as far as a grid goes; kernels stride over the rest.
+inline Grid blocks_for(index_t items, int threads) { return {items < kMaxBlocks ? items : kMaxBlocks, threads}; }
+
+// One group of `lanes` threads for each of `items`.
+inline Grid groups_for(index_t items, int lanes, int threads) {
+  const index_t per_block = threads / lanes;
+  return blocks_for((items + per_block - 1) / per_block, threads);
+}
+
+namespace detail {
+
+inline void check_launch(cudaError_t status, const Call& call, const Grid& grid) {
+  if (status == cudaSuccess) return;
+  const std::string text = std::string(call.name) + ": launch of " + std::to_string(grid.blocks) + " blocks of " +
+                           std::to_string(grid.threads) + " threads with warps of " + std::to_string(call.warp_size) +
+                           " failed: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
+  throw Error(status == cudaErrorNoKernelImageForDevice ? ErrorKind::kUnsupportedArch : ErrorKind::kLaunch, text);
+}
+
+}  // namespace detail
+
+// Enqueues the kernel on the call's stream. A grid of no blocks is no work, not an error. The error state is cleared
+// first: a failure that some other library left behind is not this launch's.
+template <typename... Parameters, typename... Arguments>
+void launch(void (*kernel)(Parameters...), const Call& call, const Grid& grid, const Arguments&... arguments) {
+  if (grid.blocks == 0) return;
+  (void)cudaGetLastError();
+  kernel<<<dim3(unsigned(grid.blocks)), dim3(unsigned(grid.threads)), grid.shared_bytes, call.stream>>>(
+      Parameters(arguments)...);
+  detail::check_launch(cudaGetLastError(), call, grid);
+}
+
+// How many blocks of the kernel the device can hold at once.
+template <typename... Parameters>
+index_t resident_blocks(void (*kernel)(Parameters...), const Call& call, int threads, std::size_t shared_bytes = 0) {
+  int per_processor = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, shared_bytes),
+        "asking how many blocks fit");
+  return index_t(per_processor) * device_attribute(cudaDevAttrMultiProcessorCount, call.device);
+}
+
+// The same for blocks that wait for each other: all of them run at once or the launch is refused. Always a cooperative
+// launch, so that two streams cannot each hold half of the device and wait for ever.
+template <typename... Parameters, typename... Arguments>
+void launch_resident(void (*kernel)(Parameters...), const Call& call, const Grid& grid, const Arguments&... arguments) {
+  if (grid.blocks == 0) return;
+  (void)cudaGetLastError();
+  // One object per parameter, of exactly its type: the runtime reads them through untyped pointers.
+  [&](Parameters... values) {
+    void* addresses[] = {static_cast<void*>(&values)...};
+    const cudaError_t status = cudaLaunchCooperativeKernel(
+        kernel, dim3(unsigned(grid.blocks)), dim3(unsigned(grid.threads)), addresses, grid.shared_bytes, call.stream);
+    (void)cudaGetLastError();
+    detail::check_launch(status, call, grid);
+  }(Parameters(arguments)...);
+}
+
+}  // namespace gp

@@ -1,0 +1,55 @@
+// Runtime calls: devices, streams, temporary storage. Host only; plain C++ can include it.
+#pragma once
+
+#include <mutex>
+
+#include "call.hpp"
+
+namespace gp {
+
+// Throws an Error that says what failed; `doing` completes "while ...".
+void check(cudaError_t status, const char* doing);
+
+int device_attribute(cudaDeviceAttr attribute, int device);
+bool is_capturing(cudaStream_t stream);
+
+// Makes a device current and restores the caller's on the way out.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int device);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int device_, previous_;
+};
+
+inline constexpr index_t kCounters = 4096;
+
+// Temporary storage for the launches of one call. Each stream of each device keeps one buffer, which grows and is
+// reused; the lock keeps two host threads from interleaving their launches on it. While a stream is being captured the
+// storage is allocated and freed by the graph itself, so replays share nothing with eager calls.
+class Workspace {
+ public:
+  Workspace(const Call& call, std::size_t bytes);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  template <typename T>
+  T* data() const {
+    return static_cast<T*>(data_);
+  }
+  // kCounters words that are zero when the launch starts; a kernel leaves them zero.
+  std::uint32_t* counters() const { return counters_; }
+
+ private:
+  cudaStream_t stream_;
+  bool owned_ = false;
+  std::unique_lock<std::mutex> lock_;
+  std::uint32_t* counters_ = nullptr;
+  void* data_ = nullptr;
+};
+
+}  // namespace gp

@@ -1,0 +1,229 @@
+// The Python module of one backend: gpuport._cpu, gpuport._cuda or gpuport._hip, from the same source.
+//
+// Takes addresses and strides that python/gpuport has validated, and turns errors into Python's. See docs/design.md.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <gpuport/runtime.hpp>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "devices.hpp"
+#include "gpuport_build.hpp"
+#include "registry.hpp"
+#include "util/util.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using gp::index_t;
+using Address = std::uintptr_t;
+using MatrixArgument = std::tuple<Address, std::string, index_t, index_t>;       // address, dtype, strides
+using StridedArgument = std::tuple<Address, std::string, std::vector<index_t>>;  // address, dtype, strides
+
+cudaStream_t stream_of(Address handle) { return reinterpret_cast<cudaStream_t>(handle); }
+
+gp::Operand operand(const MatrixArgument& argument) {
+  const auto& [address, dtype, row_stride, col_stride] = argument;
+  return {reinterpret_cast<void*>(address), gp::dtype_from_name(dtype), row_stride, col_stride};
+}
+
+gp::util::Shape shape_of(const std::vector<index_t>& sizes) {
+  if (sizes.size() > gp::util::kMaxDims) throw gp::Error(gp::ErrorKind::kValue, "more than 32 dimensions");
+  gp::util::Shape shape{int(sizes.size()), {}};
+  for (std::size_t d = 0; d < sizes.size(); ++d) shape.sizes[d] = sizes[d];
+  return shape;
+}
+
+gp::util::Strided strided(const StridedArgument& argument, const gp::util::Shape& shape) {
+  const auto& [address, dtype, strides] = argument;
+  if (int(strides.size()) != shape.dims) throw gp::Error(gp::ErrorKind::kValue, "as many strides as dimensions");
+  gp::util::Strided array{reinterpret_cast<void*>(address), gp::dtype_from_name(dtype), {}};
+  for (int d = 0; d < shape.dims; ++d) array.strides[d] = strides[std::size_t(d)];
+  return array;
+}
+
+void run(const std::string& name, const std::string& op, index_t rows, index_t cols, const MatrixArgument& input,
+         const MatrixArgument& output, const std::optional<MatrixArgument>& mask, int device, Address stream) {
+  gp::Call call;
+  call.op = gp::op_from_name(op);
+  call.rows = rows;
+  call.cols = cols;
+  call.in = operand(input);
+  call.out = operand(output);
+  if (mask) call.keep = operand(*mask);
+  call.device = device;
+  call.stream = stream_of(stream);
+  const nb::gil_scoped_release release;
+  gp::run_kernel(name, call);
+}
+
+void copy(const std::vector<index_t>& sizes, const StridedArgument& src, const StridedArgument& dst, int device,
+          Address stream) {
+  const gp::util::Shape shape = shape_of(sizes);
+  const gp::util::Strided from = strided(src, shape), to = strided(dst, shape);
+  const nb::gil_scoped_release release;
+  gp::util::copy(shape, from, to, device, stream_of(stream));
+}
+
+index_t first_nonfinite(const std::vector<index_t>& sizes, const StridedArgument& src, int device, Address stream) {
+  const gp::util::Shape shape = shape_of(sizes);
+  const gp::util::Strided array = strided(src, shape);
+  const nb::gil_scoped_release release;
+  return gp::util::first_nonfinite(shape, array, device, stream_of(stream));
+}
+
+// A contiguous Python buffer for the length of a copy.
+class BufferView {
+ public:
+  BufferView(nb::handle object, int flags) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();
+  }
+  ~BufferView() { PyBuffer_Release(&view_); }
+  BufferView(const BufferView&) = delete;
+  BufferView& operator=(const BufferView&) = delete;
+  void* data() const { return view_.buf; }
+  std::size_t bytes() const { return std::size_t(view_.len); }
+
+ private:
+  Py_buffer view_{};
+};
+
+void transfer(void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
+              const char* doing) {
+  const nb::gil_scoped_release release;
+  const void* device_side = kind == cudaMemcpyHostToDevice ? dst : src;
+  const int owner = gp::device_of_pointer(device_side);
+  const gp::DeviceScope scope(owner < 0 ? gp::current_device() : owner);
+  gp::check(cudaMemcpyAsync(dst, src, bytes, kind, stream), doing);
+  gp::check(cudaStreamSynchronize(stream), doing);
+}
+
+void upload(Address address, nb::handle data, Address stream) {
+  const BufferView view(data, PyBUF_C_CONTIGUOUS);
+  transfer(reinterpret_cast<void*>(address), view.data(), view.bytes(), cudaMemcpyHostToDevice, stream_of(stream),
+           "copying to the device");
+}
+
+void download(Address address, nb::handle data, Address stream) {
+  const BufferView view(data, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE);
+  transfer(view.data(), reinterpret_cast<const void*>(address), view.bytes(), cudaMemcpyDeviceToHost, stream_of(stream),
+           "copying from the device");
+}
+
+nb::list kernels() {
+  nb::list result;
+  for (const gp::KernelEntry& entry : gp::kernel_entries()) {
+    nb::list dtypes;
+    for (int d = 0; d < gp::kDTypes; ++d) {
+      if (entry.takes(gp::DType(d))) dtypes.append(gp::dtype_name(gp::DType(d)));
+    }
+    nb::dict record;
+    record["name"] = entry.name;
+    record["dtypes"] = dtypes;
+    record["deterministic"] = entry.deterministic;
+    record["limits"] = entry.limits;
+    record["doc"] = entry.doc;
+    result.append(record);
+  }
+  return result;
+}
+
+nb::dict device(int index) {
+  const gp::DeviceInfo info = gp::device_info(index);
+  nb::dict result;
+  result["index"] = index;
+  result["name"] = info.name;
+  result["architecture"] = info.architecture;
+  result["warp_size"] = info.warp_size;
+  result["multiprocessors"] = info.multiprocessors;
+  result["memory"] = info.memory;
+  return result;
+}
+
+nb::dict build_info() {
+  nb::dict result;
+  result["backend"] = gp::build::kBackend;
+  result["architectures"] = gp::build::kArchitectures;
+  result["compiler"] = gp::build::kCompiler;
+  result["runtime"] = gp::build::kRuntime;
+  result["flags"] = gp::build::kFlags;
+  nb::list widths;
+  for (const int width : gp::target_warp_widths()) widths.append(width);
+  result["warp_sizes"] = widths;
+  return result;
+}
+
+// The Python class of an error: a builtin, or one of gpuport.errors.
+void raise(const gp::Error& error) {
+  const auto custom = [&](const char* name) {
+    const nb::object type = nb::module_::import_("gpuport.errors").attr(name);
+    PyErr_SetString(type.ptr(), error.what());
+  };
+  switch (error.kind) {
+    case gp::ErrorKind::kType:
+      return PyErr_SetString(PyExc_TypeError, error.what());
+    case gp::ErrorKind::kValue:
+      return PyErr_SetString(PyExc_ValueError, error.what());
+    case gp::ErrorKind::kMemory:
+      return PyErr_SetString(PyExc_MemoryError, error.what());
+    case gp::ErrorKind::kLaunch:
+      return custom("LaunchError");
+    case gp::ErrorKind::kUnsupportedArch:
+      return custom("UnsupportedArchError");
+    case gp::ErrorKind::kRuntime:
+      return custom("Error");
+  }
+}
+
+}  // namespace
+
+NB_MODULE(GPUPORT_MODULE_NAME, m) {
+  m.doc() = "One backend of gpuport. Private: use the gpuport package.";
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const gp::Error& error) {
+      raise(error);
+    }
+  });
+
+  nb::class_<gp::Buffer>(m, "Buffer", "Device memory, freed with the object.")
+      .def_prop_ro("address", [](const gp::Buffer& b) { return reinterpret_cast<Address>(b.data()); })
+      .def_prop_ro("nbytes", &gp::Buffer::bytes)
+      .def_prop_ro("device", &gp::Buffer::device);
+
+  m.def("build_info", &build_info);
+  m.def("kernels", &kernels);
+  m.def("device_count", &gp::device_count, nb::call_guard<nb::gil_scoped_release>());
+  m.def("device_error", &gp::device_error, nb::call_guard<nb::gil_scoped_release>());
+  m.def("device", &device, "index"_a);
+  m.def("run", &run, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,
+        "stream"_a);
+  m.def("copy", &copy, "shape"_a, "src"_a, "dst"_a, "device"_a, "stream"_a);
+  m.def("first_nonfinite", &first_nonfinite, "shape"_a, "src"_a, "device"_a, "stream"_a);
+  m.def(
+      "allocate", [](std::size_t bytes, int device) { return new gp::Buffer(bytes, device); }, "nbytes"_a, "device"_a);
+  m.def("upload", &upload, "address"_a, "data"_a, "stream"_a);
+  m.def("download", &download, "address"_a, "data"_a, "stream"_a);
+  m.def(
+      "synchronize", [](int device, Address stream) { gp::synchronize(device, stream_of(stream)); }, "device"_a,
+      "stream"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "stream_busy", [](int device, Address stream) { return gp::stream_busy(device, stream_of(stream)); }, "device"_a,
+      "stream"_a);
+  m.def(
+      "is_capturing", [](int device, Address stream) { return gp::stream_is_capturing(device, stream_of(stream)); },
+      "device"_a, "stream"_a);
+  m.def(
+      "pointer_device", [](Address address) { return gp::device_of_pointer(reinterpret_cast<void*>(address)); },
+      "address"_a);
+}
