@@ -2,8 +2,6 @@
 
 #include <gpuport/runtime.hpp>
 
-#include <array>
-
 namespace gp {
 
 #define GP_ENTRY(family, variant, ...) \
@@ -22,27 +20,6 @@ constexpr KernelEntry kEntries[] = {
 #undef GP_ENTRY
 };
 
-struct DTypeRow {
-  DType dtype;
-  const char* name;
-  std::size_t size;
-};
-constexpr std::array<DTypeRow, kDTypes> kDTypeTable = {{
-    {DType::kBool, "bool", 1},
-    {DType::kI8, "int8", 1},
-    {DType::kI16, "int16", 2},
-    {DType::kI32, "int32", 4},
-    {DType::kI64, "int64", 8},
-    {DType::kU8, "uint8", 1},
-    {DType::kU16, "uint16", 2},
-    {DType::kU32, "uint32", 4},
-    {DType::kU64, "uint64", 8},
-    {DType::kF16, "float16", 2},
-    {DType::kBF16, "bfloat16", 2},
-    {DType::kF32, "float32", 4},
-    {DType::kF64, "float64", 8},
-}};
-
 struct OpRow {
   OpCode op;
   const char* name;
@@ -59,23 +36,13 @@ constexpr OpRow kOpTable[] = {
 
 std::string names_of(const KernelEntry& entry) {
   std::string names;
-  for (const DTypeRow& row : kDTypeTable) {
-    if (entry.takes(row.dtype)) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  for (int d = 0; d < kDTypes; ++d) {
+    if (entry.takes(DType(d))) names += (names.empty() ? "" : ", ") + std::string(dtype_name(DType(d)));
   }
   return names;
 }
 
 }  // namespace
-
-const char* dtype_name(DType dtype) { return kDTypeTable[std::size_t(dtype)].name; }
-std::size_t dtype_size(DType dtype) { return kDTypeTable[std::size_t(dtype)].size; }
-
-DType dtype_from_name(const std::string& name) {
-  for (const DTypeRow& row : kDTypeTable) {
-    if (name == row.name) return row.dtype;
-  }
-  throw Error(ErrorKind::kType, "no kernel takes dtype " + name);
-}
 
 OpCode op_from_name(std::string_view name) {
   for (const OpRow& row : kOpTable) {
