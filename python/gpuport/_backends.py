@@ -1,0 +1,213 @@
+"""Which backends are here, with which devices and kernels, and why the others are not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from gpuport._native import NativeModule
+from gpuport.errors import BackendUnavailableError
+
+__all__ = ["NAMES", "Backend", "Device", "Kernel", "backends", "devices", "kernels"]
+
+NAMES = ("cpu", "cuda", "hip")
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One backend: what was built, and whether it can run here.
+
+    `built` tells of the native module, `available` of a device that it can use; `reason` says why
+    one of them is False. `architectures` are those that the module holds code for.
+    """
+
+    name: str
+    built: bool
+    available: bool
+    reason: str
+    architectures: tuple[str, ...] = ()
+    architectures_from: str = ""
+    compiler: str = ""
+    compiler_path: str = ""
+    runtime: str = ""
+    flags: str = ""
+    warp_sizes: tuple[int, ...] = ()
+    searched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device. `memory` is in bytes; the CPU runs warps of either size, a GPU of its own."""
+
+    backend: str
+    index: int
+    name: str
+    architecture: str
+    warp_sizes: tuple[int, ...]
+    multiprocessors: int
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel of the registry. `name` is "family.variant"; `dtypes` are those of its input."""
+
+    name: str
+    dtypes: tuple[str, ...]
+    deterministic: bool
+    limits: str
+    doc: str
+
+
+@cache
+def build_record() -> dict[str, Any]:
+    """What the build wrote down, or {} in a source tree that was never built."""
+    path = Path(__file__).with_name("_build_info.json")
+    try:
+        return cast(dict[str, Any], json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return {}
+
+
+@cache
+def _import(name: str) -> NativeModule | str:
+    """The native module, or the reason why there is none."""
+    recorded = build_record().get("backends", {}).get(name, {})
+    if recorded and not recorded["built"]:
+        return str(recorded["reason"]) or "it was not built"
+    try:
+        return cast(NativeModule, importlib.import_module(f"gpuport._{name}"))
+    except ImportError as error:
+        return str(error)
+
+
+def native_module(name: str) -> NativeModule:
+    """The native module of a backend, whether or not it has a device.
+
+    Raises:
+        ValueError: there is no backend of that name.
+        BackendUnavailableError: it is not built or cannot be loaded; says why.
+    """
+    if name not in NAMES:
+        raise ValueError(f"there is no backend {name!r}; there are {', '.join(NAMES)}")
+    module = _import(name)
+    if isinstance(module, str):
+        raise BackendUnavailableError(f"backend {name} is not built: {module}")
+    return module
+
+
+@cache
+def _device_count(name: str) -> int:
+    return native_module(name).device_count()
+
+
+def usable_module(name: str) -> NativeModule:
+    """As `native_module`, and BackendUnavailableError where there is no device to work on."""
+    module = native_module(name)
+    if _device_count(name) == 0:
+        raise BackendUnavailableError(f"backend {name} has no device: {module.device_error()}")
+    return module
+
+
+@cache
+def warp_size_of(name: str, device: int) -> int:
+    return int(native_module(name).device(device)["warp_size"])
+
+
+def gpu_of_address(address: int) -> tuple[str, int] | None:
+    """Backend and ordinal of the GPU that owns an address, among the backends that run here."""
+    for name in ("cuda", "hip"):
+        module = _import(name)
+        if not isinstance(module, str) and _device_count(name):
+            device = module.pointer_device(address)
+            if device >= 0:
+                return name, device
+    return None
+
+
+def backends() -> list[Backend]:
+    """Every backend of gpuport, built or not, in a fixed order: cpu, cuda, hip."""
+    return [_backend(name) for name in NAMES]
+
+
+def _backend(name: str) -> Backend:
+    module = _import(name)
+    recorded = build_record().get("backends", {}).get(name, {})
+    searched = tuple(recorded.get("searched", ()))
+    if isinstance(module, str):
+        return Backend(name, False, False, module, searched=searched)
+    info = {**recorded, **module.build_info()}
+    available = _device_count(name) > 0
+    return Backend(
+        name,
+        built=True,
+        available=available,
+        reason="" if available else module.device_error(),
+        architectures=_words(info.get("architectures", ())),
+        architectures_from=info.get("architectures_from", ""),
+        compiler=info.get("compiler", ""),
+        compiler_path=info.get("compiler_path", ""),
+        runtime=info.get("runtime", ""),
+        flags=info.get("flags", ""),
+        warp_sizes=tuple(info.get("warp_sizes", ())),
+        searched=searched,
+    )
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    """A list, or as the modules have it, words in one string."""
+    return tuple(value.split() if isinstance(value, str) else value)
+
+
+def devices() -> list[Device]:
+    """Every device that a built backend can use: the CPU, then GPUs by backend and ordinal."""
+    found = []
+    for name in NAMES:
+        module = _import(name)
+        if isinstance(module, str):
+            continue
+        records = [module.device(i) for i in range(_device_count(name))]
+        widths: list[tuple[int, ...]] = [(int(record["warp_size"]),) for record in records]
+        if name == "cpu":  # ordinals of the CPU backend are warp sizes of one and the same device
+            records, widths = records[:1], [tuple(sorted(sum(widths, ())))]
+        found += [
+            Device(
+                name,
+                index,
+                record["name"],
+                record["architecture"],
+                width,
+                record["multiprocessors"],
+                record["memory"],
+            )
+            for index, (record, width) in enumerate(zip(records, widths, strict=True))
+        ]
+    return found
+
+
+@cache
+def kernel_table(name: str) -> dict[str, Kernel]:
+    """The kernels of one backend, by name."""
+    return {
+        record["name"]: Kernel(
+            record["name"],
+            tuple(record["dtypes"]),
+            bool(record["deterministic"]),
+            record["limits"],
+            record["doc"],
+        )
+        for record in native_module(name).kernels()
+    }
+
+
+def kernels() -> list[Kernel]:
+    """Every kernel of the registry, in its order. All backends are built from the same registry."""
+    table: dict[str, Kernel] = {}
+    for name in NAMES:
+        if not isinstance(_import(name), str):
+            table = {**kernel_table(name), **table}
+    return list(table.values())

@@ -1,0 +1,62 @@
+"""JAX arrays. They are immutable: results are new arrays, `out=` is refused."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from gpuport._kinds.interchange_kind import InterchangeKind
+from gpuport._kinds.numpy_kind import NumpyKind
+from gpuport._layout import Ints
+from gpuport._view import HOST, Output, Place, View
+
+_numpy = NumpyKind()
+_interchange = InterchangeKind()
+
+
+def _device(array: Any) -> Any:
+    jax = sys.modules["jax"]
+    if isinstance(array, jax.core.Tracer):
+        raise TypeError(
+            "gpuport works on arrays, not on the tracers inside jax.jit, grad or vmap; "
+            "wrap the call in jax.pure_callback"
+        )
+    devices = array.devices()
+    if len(devices) != 1:
+        raise ValueError(f"a JAX array must be on one device, not spread over {len(devices)}")
+    return next(iter(devices))
+
+
+class JaxKind:
+    name = "JAX"
+
+    def place(self, array: Any) -> Place:
+        device = _device(array)
+        return HOST if device.platform == "cpu" else _interchange.place(array)
+
+    def current_stream(self, array: Any) -> int:
+        return 0  # JAX shows no stream of its own; the DLPack handshake orders ours after its work
+
+    def view(self, array: Any, argument: str, stream: int) -> View:
+        if self.place(array) == HOST:
+            return _numpy.view(np.asarray(array), argument, stream)
+        return _interchange.view(array, argument, stream)
+
+    def output(self, array: Any, argument: str, stream: int) -> Output:
+        raise TypeError(f"{argument} is a JAX array, which is immutable; use the returned array")
+
+    def empty(self, like: Any, shape: Ints, dtype: str, stream: int) -> tuple[Any, View]:
+        if self.place(like) == HOST:
+            return _numpy.empty(like, shape, dtype, stream)
+        return _interchange.empty(like, shape, dtype, stream)
+
+    def finish(self, like: Any, made: Any) -> Any:
+        jax = sys.modules["jax"]
+        # With 64-bit types disabled, JAX would turn an int64 sum into int32 and wrap it silently.
+        with jax.enable_x64(True):
+            if isinstance(made, np.ndarray):
+                return jax.device_put(made, _device(like))
+            made.synchronize()  # JAX takes the memory as ready
+            return jax.numpy.asarray(made)

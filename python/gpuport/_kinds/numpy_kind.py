@@ -1,0 +1,78 @@
+"""NumPy arrays and scalars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuport._dtypes import ITEMSIZE, numpy_dtype
+from gpuport._layout import Ints
+from gpuport._view import HOST, Output, Place, View, packed
+
+
+def _is_plain(array: npt.NDArray[Any]) -> bool:
+    """Native byte order, aligned, and strides that count whole elements."""
+    return (
+        array.dtype.isnative
+        and array.flags.aligned
+        and not any(
+            s % array.itemsize for n, s in zip(array.shape, array.strides, strict=True) if n > 1
+        )
+    )
+
+
+def view_of(array: npt.NDArray[Any], owner: Any = None) -> View:
+    """A plain array as it is."""
+    return View(
+        array.ctypes.data,
+        str(array.dtype.name),
+        array.shape,
+        tuple(s // array.itemsize for s in array.strides),
+        HOST,
+        array if owner is None else owner,
+        not array.flags.writeable,
+    )
+
+
+class NumpyKind:
+    name = "NumPy"
+
+    def place(self, array: Any) -> Place:
+        return HOST
+
+    def current_stream(self, array: Any) -> int:
+        return 0
+
+    def view(self, array: Any, argument: str, stream: int) -> View:
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError(
+                f"{argument} is a masked array, whose mask would be lost; pass .filled(...)"
+            )
+        plain = np.asarray(array)
+        # A dtype that gpuport does not take is refused by name before the memory is looked at.
+        if plain.dtype.name not in ITEMSIZE:
+            return View(0, str(plain.dtype.name), plain.shape, (0,) * plain.ndim, HOST, plain)
+        if not _is_plain(plain):
+            plain = np.array(plain, dtype=plain.dtype.newbyteorder("="), order="C")
+        return view_of(plain)
+
+    def output(self, array: Any, argument: str, stream: int) -> Output:
+        if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+            raise TypeError(f"{argument} must be a plain NumPy array, not {type(array).__name__}")
+        target = np.asarray(array)
+        if not target.flags.writeable:
+            raise ValueError(f"{argument} is read-only")
+        if target.dtype.name not in ITEMSIZE or _is_plain(target):
+            return Output(view_of(target))
+        # Its layout cannot be written by a kernel: fill a packed array, then let NumPy convert.
+        aside = np.empty(target.shape, target.dtype.newbyteorder("="))
+        return Output(view_of(aside), lambda: np.copyto(target, aside))
+
+    def empty(self, like: Any, shape: Ints, dtype: str, stream: int) -> tuple[Any, View]:
+        made = np.empty(shape, numpy_dtype(dtype))
+        return made, packed(made.ctypes.data, dtype, shape, HOST, made)
+
+    def finish(self, like: Any, made: Any) -> Any:
+        return made

@@ -1,0 +1,144 @@
+"""Shapes and strides as integers: from an array of any layout to matrices that a kernel can walk.
+
+A kernel reads rows x cols with one row stride and one column stride. Axes whose strides fit
+together are merged; what is left over is covered by a few launches, or the operand is packed first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+Ints = tuple[int, ...]
+
+# Above this many launches a packed copy is cheaper: a launch costs microseconds, a copy reads and
+# writes the operand once more.
+MAX_LAUNCHES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Adjacent axes that act as one: `size` steps of `strides[k]` elements in operand k."""
+
+    size: int
+    strides: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel launch; offsets and strides count elements, one of each per operand."""
+
+    rows: int
+    cols: int
+    offsets: Ints
+    row_strides: Ints
+    col_strides: Ints
+
+
+def contiguous_strides(shape: Sequence[int]) -> Ints:
+    """C order. Axes of length 0 count as 1, as NumPy and PyTorch do."""
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 2, -1, -1):
+        strides[i] = strides[i + 1] * max(shape[i + 1], 1)
+    return tuple(strides)
+
+
+def matrix_strides(shape: Sequence[int], axes: Iterable[int]) -> Ints:
+    """Strides of a packed array that keeps the other axes in order and has `axes` innermost."""
+    inner = sorted(axes)
+    order = [d for d in range(len(shape)) if d not in inner] + inner
+    packed = contiguous_strides([shape[d] for d in order])
+    return tuple(packed[order.index(d)] for d in range(len(shape)))
+
+
+def normalize_axes(axis: object, ndim: int) -> Ints:
+    """The axes that `axis` names, sorted; None names all.
+
+    A 0-d array has the axes 0 and -1, as in NumPy; they reduce nothing.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    found = []
+    for a in axes:
+        if isinstance(a, bool) or not hasattr(a, "__index__"):
+            raise TypeError(f"axis must be an integer, a tuple of integers or None, not {a!r}")
+        index = a.__index__()
+        limit = max(ndim, 1) if not isinstance(axis, tuple) else ndim
+        if not -limit <= index < limit:
+            raise ValueError(f"axis {index} is out of bounds for an array of {ndim} dimensions")
+        found.append(index % limit)
+    if len(set(found)) != len(found):
+        raise ValueError(f"axis {axis} names an axis twice")
+    return tuple(sorted(a for a in found if a < ndim))
+
+
+def coalesce(shape: Sequence[int], operands: Sequence[Ints], axes: Iterable[int]) -> list[Group]:
+    """Merge the named axes, in the order given, where they fit together in every operand."""
+    groups: list[Group] = []
+    for d in axes:
+        size, strides = shape[d], tuple(operand[d] for operand in operands)
+        if size == 1:
+            continue
+        if groups and groups[-1].strides == tuple(size * s for s in strides):
+            groups[-1] = Group(groups[-1].size * size, strides)
+        else:
+            groups.append(Group(size, strides))
+    return groups
+
+
+def plan(
+    shape: Sequence[int],
+    axes: Ints,
+    operands: Sequence[Ints],
+    *,
+    any_order: bool = False,
+    limit: int = MAX_LAUNCHES,
+) -> list[Launch] | None:
+    """The launches that cover all operands, or None where one of them has to be packed first.
+
+    `axes` run along a row of the matrix, in C order unless the operation does not depend on the
+    order (`any_order`); the other axes number the rows.
+    """
+    zeros = (0,) * len(operands)
+    inner = list(axes)
+    if any_order:
+        inner.sort(key=lambda d: -abs(operands[0][d]))
+    along = coalesce(shape, operands, inner)
+    across = coalesce(shape, operands, [d for d in range(len(shape)) if d not in axes])
+    if len(along) > 1:
+        return None
+    cols = along[0] if along else Group(1, zeros)
+    rows = max(across, key=lambda group: group.size, default=Group(1, zeros))
+    outer = [group for group in across if group is not rows]
+    if math.prod(group.size for group in outer) > limit:
+        return None
+    return [
+        Launch(
+            rows.size,
+            cols.size,
+            tuple(
+                sum(i * group.strides[k] for i, group in zip(index, outer, strict=True))
+                for k in range(len(operands))
+            ),
+            rows.strides,
+            cols.strides,
+        )
+        for index in product(*(range(group.size) for group in outer))
+    ]
+
+
+def repeats_elements(shape: Sequence[int], strides: Ints) -> bool:
+    """Whether two indices may name the same element. Exact for every layout that slicing gives."""
+    if 0 in shape:
+        return False
+    reach = 0
+    for size, stride in sorted(
+        ((n, abs(s)) for n, s in zip(shape, strides, strict=True) if n > 1), key=lambda d: d[1]
+    ):
+        if stride <= reach:
+            return True
+        reach += (size - 1) * stride
+    return False

@@ -1,0 +1,134 @@
+"""An array as the native modules see it, whatever library it came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuport._dtypes import ITEMSIZE, numpy_dtype
+from gpuport._layout import Ints, contiguous_strides
+from gpuport._native import Matrix, Strided
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an array lives: the backend that reaches its memory, and the device's ordinal."""
+
+    backend: str
+    device: int = 0
+
+    def __str__(self) -> str:
+        return "the host" if self.backend == "cpu" else f"{self.backend} device {self.device}"
+
+
+HOST = Place("cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Address, dtype, shape and strides (in elements). `owner` keeps the memory alive."""
+
+    address: int
+    dtype: str
+    shape: Ints
+    strides: Ints
+    place: Place
+    owner: Any
+    readonly: bool = False
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return ITEMSIZE[self.dtype]
+
+    @property
+    def strided(self) -> Strided:
+        return (self.address, self.dtype, self.strides)
+
+    def matrix(self, offset: int, row_stride: int, col_stride: int) -> Matrix:
+        return (self.address + offset * self.itemsize, self.dtype, row_stride, col_stride)
+
+    def broadcast_to(self, shape: Ints) -> View:
+        """The same elements under a larger shape; ValueError where it does not fit."""
+        lead = len(shape) - len(self.shape)
+        if lead < 0 or any(n not in (1, m) for n, m in zip(self.shape, shape[lead:], strict=True)):
+            raise ValueError(f"shape {self.shape} does not broadcast to {shape}")
+        strides = tuple(
+            s if n == m else 0
+            for n, m, s in zip(self.shape, shape[lead:], self.strides, strict=True)
+        )
+        return replace(self, shape=shape, strides=(0,) * lead + strides)
+
+    def is_same_as(self, other: View) -> bool:
+        """Whether both name the same elements in the same order."""
+        return (
+            (self.address, self.dtype, self.shape) == (other.address, other.dtype, other.shape)
+        ) and all(
+            a == b for n, a, b in zip(self.shape, self.strides, other.strides, strict=True) if n > 1
+        )
+
+    def overlaps(self, other: View) -> bool:
+        """Whether any byte belongs to both. Too hard to decide counts as yes."""
+        if self.place != other.place or self.size == 0 or other.size == 0:
+            return False
+        # NumPy's solver works on addresses alone: the memory is never touched, so it may be a
+        # GPU's.
+        work: Any = 100_000
+        try:
+            return np.shares_memory(_shadow(self), _shadow(other), max_work=work)
+        except np.exceptions.TooHardError:
+            return True
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where results go. `commit` is called once they are there (or enqueued to be)."""
+
+    view: View
+    commit: Callable[[], None] | None = None
+
+
+class _Exposed:
+    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def _expose(view: View, typestr: str) -> npt.NDArray[Any]:
+    return np.asarray(
+        _Exposed(
+            {
+                "data": (view.address, view.readonly),
+                "shape": view.shape,
+                "strides": tuple(s * view.itemsize for s in view.strides),
+                "typestr": typestr,
+                "version": 3,
+            },
+            view.owner,
+        )
+    )
+
+
+def _shadow(view: View) -> npt.NDArray[Any]:
+    return _expose(view, f"|V{view.itemsize}")
+
+
+def host_array(view: View) -> npt.NDArray[Any]:
+    """The view as a NumPy array over the same memory, which must be the host's."""
+    dtype = numpy_dtype(view.dtype)
+    if view.size == 0:
+        return np.empty(view.shape, dtype)
+    return _expose(view, f"<u{view.itemsize}").view(dtype)
+
+
+def packed(address: int, dtype: str, shape: Ints, place: Place, owner: Any) -> View:
+    """A C-contiguous view."""
+    return View(address, dtype, shape, contiguous_strides(shape), place, owner)

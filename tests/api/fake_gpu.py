@@ -1,0 +1,174 @@
+"""A stand-in for a GPU's native module, in NumPy over host memory, so that everything around a launch
+(staging, placement, streams, ordering) is tested on machines without a GPU. It records its calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gpuport._view as _view
+from gpuport._dtypes import ALL, FLOATS
+from gpuport._view import Place, View, host_array
+
+Array = np.ndarray[Any, Any]
+
+
+class Buffer:
+    def __init__(self, nbytes: int) -> None:
+        self._data = np.full(max(nbytes, 1) + 64, 0xA5, np.uint8)
+        self.address = self._data.ctypes.data + (-self._data.ctypes.data) % 64
+        self.nbytes = nbytes
+
+
+def _array(address: int, dtype: str, shape: tuple[int, ...], strides: Any) -> Array:
+    return host_array(View(address, dtype, shape, tuple(strides), Place("cpu"), None))
+
+
+class FakeModule:
+    """Devices 0 and 1 have warps of 32 lanes, device 2 of 64."""
+
+    WARPS = (32, 32, 64)
+
+    def __init__(self, backend: str = "cuda") -> None:
+        self.backend = backend
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.capturing: set[int] = set()
+        self.buffers: list[tuple[int, int, int]] = []
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.calls]
+
+    def _log(self, name: str, **details: Any) -> None:
+        self.calls.append((name, details))
+
+    def build_info(self) -> dict[str, Any]:
+        return {
+            "backend": self.backend,
+            "architectures": "sm_80 sm_90",
+            "compiler": "fake 1.0",
+            "runtime": "fake",
+            "flags": "",
+            "warp_sizes": [32, 64],
+        }
+
+    def kernels(self) -> list[dict[str, Any]]:
+        def record(name: str, dtypes: Any, deterministic: bool = True) -> dict[str, Any]:
+            return {
+                "name": name,
+                "dtypes": list(dtypes),
+                "deterministic": deterministic,
+                "limits": "",
+                "doc": f"{name}.",
+            }
+
+        return [
+            record("reduce.serial", ("int32", "float32", "float64")),
+            record("reduce.atomic", ("int32", "float32", "float64"), deterministic=False),
+            record("reduce.single_pass", ALL),
+            record("softmax.online_shuffle", FLOATS),
+            record("softmax.warp_row", FLOATS),
+        ]
+
+    def device_count(self) -> int:
+        return len(self.WARPS)
+
+    def device_error(self) -> str:
+        return ""
+
+    def device(self, index: int) -> dict[str, Any]:
+        return {
+            "index": index,
+            "name": f"Fake {index}",
+            "architecture": "sm_80",
+            "warp_size": self.WARPS[index],
+            "multiprocessors": 4,
+            "memory": 1 << 30,
+        }
+
+    def run(
+        self,
+        name: str,
+        op: str,
+        rows: int,
+        cols: int,
+        input: Any,
+        output: Any,
+        mask: Any,
+        device: int,
+        stream: int,
+    ) -> None:
+        self._log("run", kernel=name, op=op, rows=rows, cols=cols, device=device, stream=stream)
+        address, dtype, *strides = input
+        x = _array(address, dtype, (rows, cols), strides) if cols else np.empty((rows, 0), dtype)
+        keep = None if mask is None else _array(mask[0], mask[1], (rows, cols), mask[2:])
+        address, result, row_stride, col_stride = output
+        reduces = op not in ("softmax", "log_softmax")
+        shape = (rows,) if reduces else (rows, cols)
+        target = _array(address, result, shape, (row_stride, col_stride)[: len(shape)])
+        target[...] = compute(op, x, keep, result).astype(target.dtype)
+
+    def copy(self, shape: Any, src: Any, dst: Any, device: int, stream: int) -> None:
+        self._log("copy", shape=tuple(shape), device=device, stream=stream)
+        to = _array(dst[0], dst[1], tuple(shape), dst[2])
+        to[...] = _array(src[0], src[1], tuple(shape), src[2]).astype(to.dtype)
+
+    def first_nonfinite(self, shape: Any, src: Any, device: int, stream: int) -> int:
+        self._log("first_nonfinite", device=device, stream=stream)
+        values = _array(src[0], src[1], tuple(shape), src[2]).astype(np.float64).reshape(-1)
+        bad = np.flatnonzero(~np.isfinite(values))
+        return int(bad[0]) if bad.size else -1
+
+    def allocate(self, nbytes: int, device: int) -> Buffer:
+        self._log("allocate", nbytes=nbytes, device=device)
+        buffer = Buffer(nbytes)
+        self.buffers.append((buffer.address, nbytes, device))
+        return buffer
+
+    def upload(self, address: int, data: Any, stream: int) -> None:
+        self._log("upload", stream=stream)
+        source = np.frombuffer(data, np.uint8)
+        _array(address, "uint8", source.shape, (1,))[...] = source
+
+    def download(self, address: int, data: Any, stream: int) -> None:
+        self._log("download", stream=stream)
+        target = np.frombuffer(data, np.uint8)
+        target[...] = _array(address, "uint8", target.shape, (1,))
+
+    def synchronize(self, device: int, stream: int) -> None:
+        self._log("synchronize", device=device, stream=stream)
+
+    def stream_busy(self, device: int, stream: int) -> bool:
+        return False
+
+    def is_capturing(self, device: int, stream: int) -> bool:
+        return stream in self.capturing
+
+    def pointer_device(self, address: int) -> int:
+        for start, nbytes, device in self.buffers:
+            if start <= address < start + max(nbytes, 1):
+                return device
+        return -1
+
+
+def compute(op: str, x: Array, keep: Array | None, result: str) -> Array:
+    wide = np.float64 if result in FLOATS else _view.numpy_dtype(result)
+    with np.errstate(all="ignore"):
+        if op == "sum":
+            return x.sum(axis=1, dtype=wide)
+        if op in ("max", "min"):
+            return getattr(x, op)(axis=1)
+        values = x.astype(np.float64)
+        if keep is None:
+            keep = np.ones(x.shape, bool)
+        values = np.where(keep, values, -np.inf)
+        top = values.max(axis=1, keepdims=True, initial=-np.inf)
+        top[~keep.any(axis=1)] = 0
+        shift = np.where(np.isneginf(top), 0, top) if op == "logsumexp" else top
+        total = np.where(keep, np.exp(values - shift), 0).sum(axis=1, keepdims=True)
+        if op == "logsumexp":
+            return (np.log(total) + shift)[:, 0]
+        if op == "softmax":
+            out = np.exp(values - top) / total
+            return np.where(keep, out, 0)
+        return np.where(keep, values - top - np.log(total), -np.inf)
