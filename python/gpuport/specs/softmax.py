@@ -1,0 +1,275 @@
+"""Softmax, its logarithm, and the logarithm of its denominator, along rows, masked or not.
+
+The rules at the edges, the same on every backend: a masked element takes no part and its
+probability is exactly 0; a row with nothing unmasked gives zeros (-inf for the logarithms); an
+unmasked row of only -inf, or with a NaN or +inf among its elements, gives NaN, except that its
+logsumexp is -inf or +inf where there is no NaN.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpuport.testing.case import (
+    Answer,
+    Case,
+    Difference,
+    Invariant,
+    Operand,
+    Problem,
+    Rerun,
+    Shape,
+    Spec,
+    Target,
+)
+from gpuport.testing.compare import bits_differ
+from gpuport.testing.dtypes import (
+    FLOATS,
+    Array,
+    accumulator,
+    round_to,
+    smallest,
+    unit_roundoff,
+)
+from gpuport.testing.engine import repeats, same_without_out
+from gpuport.testing.memory import LAYOUTS
+from gpuport.testing.regimes import make
+from gpuport.testing.sizes import LONG_ROWS, MANY_ROWS, ROW_SHAPES, SIZES, SMALL_SIZES
+
+OPS = ("softmax", "log_softmax", "logsumexp")
+MASKS = ("random", "alternating", "row", "all", "last", "columns")
+QUICK = (1, 33, 65, 513, 4099)
+
+
+@dataclass(frozen=True)
+class SoftmaxSpec(Spec):
+    """`merges(n)` is the longest chain of merged (max, sum) pairs, or of additions, in a row."""
+
+    merges: Callable[[int], int] = field(kw_only=True)
+    one_thread: bool = False
+    family: str = field(default="softmax", init=False)
+
+    def cases(self, target: Target) -> Iterator[Case]:
+        yield from self._sizes()
+        yield from self._rows()
+        yield from self._values()
+        yield from self._masks()
+        if not target.is_gpu:
+            yield from self._orders()
+
+    def _sizes(self) -> Iterator[Case]:
+        for dtype in self.dtypes:
+            for op in OPS:
+                long = not self.one_thread and (dtype, op) != ("float64", "log_softmax")
+                for size in SIZES if long else SMALL_SIZES:
+                    yield Case(
+                        *(op, dtype, (size,), "normal"),
+                        axis=0,
+                        invariants=size in (33, 1025),
+                        quick=size in QUICK,
+                    )
+
+    def _rows(self) -> Iterator[Case]:
+        for shape in ROW_SHAPES + MANY_ROWS + LONG_ROWS:
+            for op in OPS if shape in ROW_SHAPES else ("softmax",):
+                quick = shape in ((33, 33), (2, 257))
+                yield Case(op, "float32", shape, "normal", axis=1, quick=quick)
+            yield Case("softmax", "float32", shape, "normal", axis=0)
+        for dtype in self.dtypes:
+            for shape in ((33, 33), (9, 64), (4, 1025)):
+                for layout in LAYOUTS:
+                    yield Case("softmax", dtype, shape, "normal", axis=1, layout=layout)
+                    yield Case("log_softmax", dtype, shape, "normal", axis=0, layout=layout)
+        for axis in (0, 1, 2):
+            yield Case("softmax", "float32", (3, 65, 4), "normal", axis=axis)
+
+    def _values(self) -> Iterator[Case]:
+        regimes = (
+            *("spread", "steps", "ramp", "ones", "ties"),
+            *("far_below", "near_1e7", "near_1e38", "extremes"),
+            *("all_minus_inf", "all_inf", "all_nan", "least", "greatest"),
+        )
+        edges = (0, 31, 32, 63, 64, 128)
+        for dtype in self.dtypes:
+            for op in OPS:
+                for regime in regimes:
+                    yield Case(
+                        *(op, dtype, (5, 129), regime),
+                        axis=1,
+                        invariants=regime in ("steps", "spread"),
+                        quick=regime in ("spread", "far_below", "near_1e7"),
+                    )
+                for edge in edges:
+                    for regime in ("nan", "inf", "minus_inf"):
+                        yield Case(
+                            *(op, dtype, (3, 129), f"{regime}@{129 + edge}"),
+                            axis=1,
+                            invariants=regime == "nan" and edge == 63,
+                            quick=regime == "nan" and edge == 63,
+                        )
+                yield Case(op, dtype, (2, 512), "ones", axis=1)
+            yield Case("softmax", dtype, (257, 257), "diagonal", axis=1)
+
+    def _masks(self) -> Iterator[Case]:
+        for dtype in self.dtypes:
+            for op in OPS:
+                for mask in MASKS:
+                    for shape in ((5, 33), (4, 129), (3, 1025)):
+                        quick = shape == (4, 129) and mask in ("row", "random")
+                        yield Case(op, dtype, shape, "normal", axis=1, mask=mask, quick=quick)
+                for regime in ("nan@30", "inf@30", "minus_inf@30"):
+                    yield Case(op, dtype, (3, 65), regime, axis=1, mask="hole", quick=True)
+                yield Case(op, dtype, (3, 65), "all_minus_inf", axis=1, mask="random")
+                yield Case(op, dtype, (4, 65), "normal", axis=0, mask="random")
+                yield Case(op, dtype, (4, 65), "normal", axis=1, mask="random", layout="odd")
+
+    def _orders(self) -> Iterator[Case]:
+        """Lanes, warps and blocks in other orders: a missing barrier then shows."""
+        for order in (1, 2, 3):
+            for shape in ((33, 33), (130, 129), (7, 1025), (2, 4099)):
+                for op in OPS:
+                    quick = shape == (7, 1025)
+                    yield Case(op, "float32", shape, "normal", axis=1, order=order, quick=quick)
+
+    def problem(self, case: Case) -> Problem:
+        x = make(case.regime, case.shape, case.dtype)
+        operands = {"x": Operand(x, case.dtype, case.layout)}
+        mask = _mask(case, x)
+        if mask is not None:
+            operands["mask"] = Operand(mask, "bool", case.layout)
+        answer = self.answer(case, x, mask)
+        return Problem(operands, {"axis": case.axis}, answer, takes_out=case.op != "logsumexp")
+
+    def answer(self, case: Case, x: Array, mask: Array | None) -> Answer:
+        """The definition in extended precision, and the distance that rounding allows.
+
+        With t = x - m: the subtraction rounds t, so exp(t) is off by |t| u; exp itself by 4 u;
+        each merge rescales the sum by another exp (6 u in all); the sum's own terms are off by the
+        mean of their t, at most ln n.
+        """
+        axis = case.axis
+        assert axis is not None
+        taking_part = np.ones(x.shape, bool) if mask is None else np.broadcast_to(mask, x.shape)
+        wide = np.where(taking_part, x, -math.inf).astype(np.longdouble)
+        with np.errstate(all="ignore"):
+            top = np.max(wide, axis=axis, keepdims=True, initial=-math.inf)
+            distance = wide - top
+            terms = np.exp(distance)
+            total = np.sum(terms, axis=axis, keepdims=True)
+            log_total = np.log(total)
+            empty = ~np.any(taking_part, axis=axis, keepdims=True)
+
+            unit = unit_roundoff(accumulator(case.dtype))
+            columns = max(x.shape[axis], 1)
+            in_sum = (4 + 6 * self.merges(columns) + 2 * math.log(columns)) * unit
+            in_exponent = np.nan_to_num(np.abs(distance), posinf=0, nan=0) * unit
+            in_log = in_sum + 4 * unit * np.nan_to_num(np.abs(log_total), posinf=0, nan=0)
+
+            if case.op == "softmax":
+                values = np.where(taking_part, np.where(empty, 0, terms / total), 0)
+                bound = values * (in_exponent + in_sum + 8 * unit)
+                bound = bound + 4 * smallest(accumulator(case.dtype))
+            elif case.op == "log_softmax":
+                values = np.where(taking_part, distance - log_total, -math.inf)
+                bound = in_exponent + in_log + unit * np.abs(values)
+            else:
+                finite_top = np.where(np.isfinite(top), top, 0)
+                sums = np.sum(np.exp(wide - finite_top), axis=axis, keepdims=True)
+                values = finite_top + np.log(sums)
+                bound = (in_log + unit * np.abs(values)).squeeze(axis)
+                values = values.squeeze(axis)
+            if case.dtype != accumulator(case.dtype):
+                bound = bound + unit_roundoff(case.dtype) * (np.abs(values) + bound)
+            bound = bound + smallest(case.dtype)
+            rounded = round_to(values, case.dtype)
+            values = np.where(np.isinf(rounded), rounded, values)
+        return Answer(values, case.dtype, bound, "rounding of exp, of each merge and of the result")
+
+    def invariants(self, case: Case) -> Mapping[str, Invariant]:
+        checks: dict[str, Invariant] = {"out= changes the result": same_without_out}
+        if self.deterministic:
+            checks["not repeatable"] = repeats(3)
+        finite = case.regime in ("normal", "spread", "steps")
+        if case.op == "softmax" and case.mask is None and finite:
+            checks["rows do not sum to 1"] = _sums_to_one
+        exact_shift = case.regime == "steps" and case.dtype in ("float32", "float64")
+        if exact_shift and case.op != "logsumexp":
+            checks["a shift changes the result"] = _shift
+        if case.axis == 1 and len(case.shape) == 2:
+            checks["rows are not independent"] = _rows_independent
+        return checks
+
+
+def _mask(case: Case, x: Array) -> Array | None:
+    if case.mask is None:
+        return None
+    mask = np.ones(x.shape, bool)
+    match case.mask:
+        case "random":
+            mask = make("uniform", x.shape, "bool")
+        case "alternating":
+            mask[..., ::2] = False
+        case "row":
+            mask[1] = False
+        case "all":
+            mask[...] = False
+        case "last":
+            mask[..., :-1] = False
+        case "columns":  # one mask for every row
+            return make("uniform", x.shape[-1:], "bool")
+        case "hole":
+            mask = np.isfinite(x)
+        case _:
+            raise ValueError(f"no mask is called {case.mask!r}")
+    return mask
+
+
+def _sums_to_one(case: Case, problem: Problem, got: Array, _: Rerun) -> Difference | None:
+    sums = np.sum(got, axis=case.axis, dtype=np.float64)
+    assert problem.answer.bound is not None
+    allowed = np.sum(np.broadcast_to(problem.answer.bound, got.shape), axis=case.axis)
+    bad = ~(np.abs(sums - 1) <= allowed)
+    if not np.any(bad):
+        return None
+    row = int(np.argmax(bad))
+    return Difference(f"row {row}", "1", str(sums.reshape(-1)[row]))
+
+
+def _shift(_: Case, problem: Problem, got: Array, rerun: Rerun) -> Difference | None:
+    """The inputs are multiples of 1/64: x + 1024 is exact, the result must keep its bits."""
+    operand = problem.operands["x"]
+    assert isinstance(operand, Operand)
+    return bits_differ(got, rerun(x=operand.values + operand.values.dtype.type(1024)))
+
+
+def _rows_independent(_: Case, problem: Problem, got: Array, rerun: Rerun) -> Difference | None:
+    """NaN in every second row leaves the bits of the others alone."""
+    operand = problem.operands["x"]
+    assert isinstance(operand, Operand)
+    spoiled = operand.values.copy()
+    spoiled[::2] = math.nan
+    return bits_differ(got[1::2], rerun(x=spoiled)[1::2])
+
+
+def _block(n: int) -> int:
+    """256 threads a row: each merges its share in turn, a tree joins them."""
+    return math.ceil(n / 256) + 9
+
+
+SHORT = (
+    Shape("float32", (131072, 32), "rows of one warp"),
+    Shape("float32", (16384, 1000), "rows of a classifier, not a power of two"),
+)
+LONG = (
+    Shape("float32", (4096, 4096), "the labs' case"),
+    Shape("float32", (128, 262144), "vocabulary-sized rows"),
+)
+
+SPECS = (
+    SoftmaxSpec("serial", ("float32", "float64"), merges=lambda n: n, one_thread=True),
+    SoftmaxSpec("three_pass", ("float32", "float64"), merges=_block, benchmark=LONG),
+    SoftmaxSpec("online_shuffle", FLOATS, merges=_block, benchmark=SHORT + LONG),
+    SoftmaxSpec("warp_row", FLOATS, merges=lambda n: math.ceil(n / 32) + 6, benchmark=SHORT),
+)

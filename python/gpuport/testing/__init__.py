@@ -1,0 +1,52 @@
+"""Specs and sweeps: what `gpuport check` runs, for this project's kernels and for other projects'.
+
+A `Spec` says what a kernel must compute; its `Case`s are the calls that show it; `run_case` runs
+one between guards; `sweep` runs them all; `reproduce` runs again the one that failed.
+"""
+
+from gpuport.testing.case import (
+    Answer,
+    Case,
+    Difference,
+    Invariant,
+    Operand,
+    Problem,
+    Rerun,
+    Shape,
+    Spec,
+    Target,
+)
+from gpuport.testing.engine import (
+    Failure,
+    Machine,
+    Outcome,
+    repeats,
+    run_case,
+    same_without_out,
+)
+from gpuport.testing.sweep import Cell, Step, cases, reproduce, sweep, targets
+
+__all__ = [
+    "Answer",
+    "Case",
+    "Cell",
+    "Difference",
+    "Failure",
+    "Invariant",
+    "Machine",
+    "Operand",
+    "Outcome",
+    "Problem",
+    "Rerun",
+    "Shape",
+    "Spec",
+    "Step",
+    "Target",
+    "cases",
+    "repeats",
+    "reproduce",
+    "run_case",
+    "same_without_out",
+    "sweep",
+    "targets",
+]

@@ -1,0 +1,125 @@
+"""gpuport's own kernels as the engine calls them: by the public API, in host or device memory."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+
+from gpuport._backends import native_module
+from gpuport._native import Buffer
+from gpuport.device_array import DeviceArray
+from gpuport.testing import dtypes, memory
+from gpuport.testing.case import Sparse, Target
+from gpuport.testing.dtypes import Array
+from gpuport.testing.engine import Machine
+
+ORDER_VARIABLE: Final = "GPUPORT_SIMT_SEED"
+CHUNK_BYTES: Final = 1 << 26
+
+
+@contextmanager
+def simt_order(seed: int) -> Iterator[None]:
+    """The CPU backend reads the seed at each launch; 0 leaves the caller's order."""
+    if seed == 0:
+        yield
+        return
+    before = os.environ.get(ORDER_VARIABLE)
+    os.environ[ORDER_VARIABLE] = str(seed)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[ORDER_VARIABLE]
+        else:
+            os.environ[ORDER_VARIABLE] = before
+
+
+def machine(kernel: str, target: Target) -> Machine:
+    import gpuport
+
+    _, _, variant = kernel.partition(".")
+
+    def call(op: str, arrays: Mapping[str, Any], options: Mapping[str, Any], out: Any) -> Any:
+        keywords = dict(arrays)
+        x = keywords.pop("x")
+        if out is not None:
+            keywords["out"] = out
+        return getattr(gpuport, op)(
+            x,
+            **keywords,
+            **options,
+            backend=target.backend,
+            variant=variant,
+            warp_size=target.warp_size,
+        )
+
+    if not target.is_gpu:
+        return Machine(call, read=_read, order=simt_order)
+    device = _Device(target)
+    return Machine(call, device.place, device.place_sparse, read=_read)
+
+
+def _read(result: Any) -> tuple[Array, str]:
+    """What lies in a returned array, and its dtype."""
+    if isinstance(result, DeviceArray):
+        stored = np.empty(result.shape, dtypes.storage(result.dtype))
+        if stored.size:
+            native = native_module(result.backend)
+            native.download(result.view.address, stored.reshape(-1).view(np.uint8), 0)
+        return stored, result.dtype
+    return result.view(dtypes.storage(result.dtype.name)), result.dtype.name
+
+
+def _device_array(buffer: Buffer, image: memory.Image, backend: str, device: int) -> DeviceArray:
+    width = dtypes.storage(image.dtype).itemsize
+    return DeviceArray(
+        buffer,
+        image.shape,
+        image.dtype,
+        strides=[stride // width for stride in image.strides],
+        offset=image.offset // width,
+        backend=backend,
+        device=device,
+    )
+
+
+class _DeviceBuffer:
+    def __init__(self, image: memory.Image, target: Target) -> None:
+        self._native = native_module(target.backend)
+        self._block = self._native.allocate(image.data.nbytes, target.device)
+        self._native.upload(self._block.address, image.data, 0)
+        self.array = _device_array(self._block, image, target.backend, target.device)
+
+    def fetch(self) -> memory.Bytes:
+        """Waits for the default stream, in which the calls are made."""
+        data = np.empty(self._block.nbytes, np.uint8)
+        self._native.download(self._block.address, data, 0)
+        return data
+
+
+class _Device:
+    """Memory of a GPU, through gpuport's own module, so that a check needs no array library."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def place(self, image: memory.Image) -> memory.Buffer:
+        return _DeviceBuffer(image, self._target)
+
+    def place_sparse(self, operand: Sparse) -> Any:
+        """Written by the piece, because the host need not hold it."""
+        target, storage = self._target, dtypes.storage(operand.dtype)
+        native = native_module(target.backend)
+        array = DeviceArray.empty(
+            operand.shape, operand.dtype, backend=target.backend, device=target.device
+        )
+        start, nbytes = array.view.address, array.size * storage.itemsize
+        zeros = np.zeros(CHUNK_BYTES, np.uint8)
+        for at in range(0, nbytes, CHUNK_BYTES):
+            native.upload(start + at, zeros[: nbytes - at], 0)
+        for index, value in operand.elements.items():
+            one = dtypes.encode(np.array([value]), operand.dtype).view(np.uint8)
+            native.upload(start + index * storage.itemsize, one, 0)
+        return array

@@ -1,0 +1,143 @@
+"""The sweep: every kernel of the registry, by its spec, on every target of this host."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import gpuport
+from gpuport import specs
+from gpuport.testing.case import Case, Spec, Target
+from gpuport.testing.engine import Failure, Outcome, run_case
+from gpuport.testing.machine import machine
+
+
+@dataclass
+class Cell:
+    """One kernel on one target: one cell of the table."""
+
+    kernel: str
+    target: Target
+    passed: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)  # reason: how many cases
+    problem: str = ""  # why there is nothing to run: no spec, or a registry that says otherwise
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        return not self.failures and not self.problem
+
+    @property
+    def ran(self) -> int:
+        return self.passed + len(self.failures)
+
+    def add(self, outcome: Outcome) -> None:
+        if outcome.failure is not None:
+            self.failures.append(outcome.failure)
+        elif outcome.status == "skipped":
+            self.skipped[outcome.reason] = self.skipped.get(outcome.reason, 0) + 1
+        else:
+            self.passed += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a sweep reports as it goes: the cell as it stands, and how far it has come."""
+
+    cell: Cell
+    done: int
+    total: int
+
+
+def disagreement(spec: Spec | None, kernel: str) -> str:
+    """What the registry and the spec say differently, or that there is no spec."""
+    if spec is None:
+        return "no spec"
+    record = next(record for record in gpuport.kernels() if record.name == kernel)
+    if set(record.dtypes) != set(spec.dtypes):
+        only = sorted(set(record.dtypes) ^ set(spec.dtypes))
+        return f"registry and spec disagree about {', '.join(only)}"
+    if record.deterministic != spec.deterministic:
+        return f"registry says deterministic={record.deterministic}, the spec {spec.deterministic}"
+    return ""
+
+
+def cases(kernel: str, target: Target, *, quick: bool = False) -> list[Case]:
+    spec = specs.find(kernel)
+    if spec is None:
+        return []
+    found = list(dict.fromkeys(spec.cases(target)))
+    return [case for case in found if case.quick] if quick else found
+
+
+def sweep(
+    kernels: Iterable[str], targets: Iterable[Target], *, quick: bool = False
+) -> Iterator[Step]:
+    """Runs every case of every kernel; yields after each, to show progress or to stop.
+
+    A case is run on all targets in turn, so that its data and its answer are made once.
+    """
+    targets = list(targets)
+    rows = [[Cell(kernel, target) for target in targets] for kernel in kernels]
+    plans = [[cases(c.kernel, c.target, quick=quick) for c in row] for row in rows]
+    total, done = sum(len(plan) for row in plans for plan in row), 0
+    for row, row_plans in zip(rows, plans, strict=True):
+        if not row:
+            continue
+        kernel = row[0].kernel
+        spec = specs.find(kernel)
+        problem = disagreement(spec, kernel)
+        if spec is None or problem:
+            done += sum(map(len, row_plans))
+            for cell in row:
+                cell.problem = problem
+                yield Step(cell, done, total)
+            continue
+        machines = [machine(kernel, target) for target in targets]
+        for case, where in _by_case(row_plans).items():
+            data = None
+            for index in where:
+                cell = row[index]
+                start = perf_counter()
+                if data is None and spec.skip(case, cell.target) is None:
+                    data = spec.problem(case)
+                cell.add(run_case(spec, case, cell.target, machines[index], data))
+                cell.seconds += perf_counter() - start
+                done += 1
+                yield Step(cell, done, total)
+
+
+def _by_case(plans: list[list[Case]]) -> dict[Case, list[int]]:
+    """For each case, in order, the plans that hold it."""
+    where: dict[Case, list[int]] = {}
+    for index, plan in enumerate(plans):
+        for case in plan:
+            where.setdefault(case, []).append(index)
+    return where
+
+
+def targets(backend: str | None = None, warp_size: int | None = None) -> list[Target]:
+    """Every device of this host at every warp width that it has, or those asked for."""
+    return [
+        Target(device.backend, width, device.index, device.memory)
+        for device in gpuport.devices()
+        for width in device.warp_sizes
+        if backend in (None, device.backend) and warp_size in (None, width)
+    ]
+
+
+def reproduce(kernel: str, *, backend: str, warp_size: int, case: str) -> None:
+    """Runs one case by its name and says what came of it; exits with 1 if it fails."""
+    spec = specs.find(kernel)
+    if spec is None:
+        raise SystemExit(f"{kernel} has no spec")
+    target = next(iter(targets(backend, warp_size)), None)
+    if target is None:
+        raise SystemExit(f"there is no device for {backend} with warps of {warp_size}")
+    found = next((known for known in spec.cases(target) if known.name == case), None)
+    if found is None:
+        raise SystemExit(f"{kernel} has no case {case!r} on {target}")
+    outcome = run_case(spec, found, target, machine(kernel, target))
+    if outcome.failure is not None:
+        raise SystemExit("\n".join(outcome.failure.lines()))
+    print(f"{kernel} on {target}, {case}: {outcome.status} {outcome.reason}".rstrip())
