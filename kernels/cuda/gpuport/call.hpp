@@ -12,7 +12,7 @@ namespace gp {
 enum class DType : std::uint8_t { kBool, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF16, kBF16, kF32, kF64 };
 inline constexpr int kDTypes = 13;
 
-enum class OpCode : std::uint8_t { kSum, kMax, kMin, kSoftmax, kLogSoftmax, kLogSumExp };
+enum class OpCode : std::uint8_t { kSum, kMax, kMin, kSoftmax, kLogSoftmax, kLogSumExp, kArgMax, kArgMin };
 
 template <typename T>
 inline constexpr DType kDTypeOf = DType::kBool;

@@ -4,6 +4,7 @@
 #include "block.cuh"
 #include "call.hpp"
 #include "dispatch.hpp"
+#include "fold_rows.cuh"
 #include "launch.cuh"
 #include "memory.cuh"
 #include "ops.cuh"

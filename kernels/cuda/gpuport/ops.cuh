@@ -67,6 +67,7 @@ struct ArgExtremum {
     index_t index;
   };
   using Result = index_t;
+  static constexpr OpCode kCode = kGreatest ? OpCode::kArgMax : OpCode::kArgMin;
   static constexpr index_t kNowhere = std::numeric_limits<index_t>::max();
   static GP_HOST_DEVICE State identity() { return {Extremum<T, kGreatest>::identity(), kNowhere}; }
   static GP_HOST_DEVICE State lift(Input x, index_t index) { return {Extremum<T, kGreatest>::lift(x), index}; }

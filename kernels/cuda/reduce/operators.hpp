@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpuport/dispatch.hpp>
+#include <gpuport/fold_rows.cuh>
 #include <gpuport/ops.cuh>
 
 namespace gp::reduce {
@@ -40,19 +41,6 @@ inline Call canonical(Call call) {
     call.in.dtype = call.out.dtype = DType::kU8;
   }
   return call;
-}
-
-// Where the result of each row goes.
-template <typename Op>
-struct Results {
-  typename Op::Result* data;
-  index_t stride;
-  GP_DEVICE void write(index_t row, const typename Op::State& state) const { data[row * stride] = Op::finish(state); }
-};
-
-template <typename Op>
-Results<Op> results(const Call& call) {
-  return {static_cast<typename Op::Result*>(call.out.data), call.out.row_stride};
 }
 
 }  // namespace gp::reduce

@@ -1,0 +1,281 @@
+"""The portable layer, operation by operation, against plain Python and NumPy.
+
+``layer.cu`` is compiled here, for the CPU through the translator and the SIMT runtime, and with nvcc
+where there is a GPU, so that each of its operations is seen at both warp widths.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import reduce
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "tests" / "layer" / "layer.cu"
+KERNELS = ROOT / "kernels" / "cuda"
+SIMT = ROOT / "kernels" / "cpu" / "simt"
+THREADS = 256
+GROUP_RESULTS = 9
+
+Library = ctypes.CDLL
+
+
+def run(*command: str | Path, **kwargs: object) -> None:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **kwargs)  # type: ignore[call-overload]
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def build_cpu(folder: Path) -> Path:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "python" / "gpuport")}
+    headers = [p for p in KERNELS.rglob("gpuport/*") if p.suffix in {".cuh", ".hpp", ".cpp"}]
+    for source in [*headers, SOURCE]:
+        target = folder / (source.relative_to(KERNELS) if source in headers else source.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        run(
+            sys.executable, "-m", "translate", "--target", "cpu", source, "--output", target,
+            env=environment,
+        )  # fmt: skip
+    library = folder / "layer_cpu.so"
+    # -x none after the translated file: the others have endings that the compiler knows.
+    run(
+        os.environ.get("CXX", "g++"), "-std=c++20", "-O2", "-fPIC", "-shared", "-pthread",
+        "-DGP_TARGET_CPU=1", f"-I{folder}", f"-I{SIMT / 'include'}", "-o", library,
+        *sorted(SIMT.glob("*.cpp")), *sorted((folder / "gpuport").glob("*.cpp")),
+        "-x", "c++", folder / SOURCE.name,
+    )  # fmt: skip
+    return library
+
+
+def build_cuda(folder: Path) -> Path:
+    library = folder / "layer_cuda.so"
+    run(
+        shutil.which("nvcc") or "nvcc", "-std=c++20", "-O2", "-arch=native", "-Xcompiler", "-fPIC",
+        "-shared", "--expt-relaxed-constexpr", "-DGP_TARGET_CUDA=1", f"-I{KERNELS}", "-o", library,
+        *sorted((KERNELS / "gpuport").glob("*.cpp")), SOURCE,
+    )  # fmt: skip
+    return library
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Library | str]]:
+    """Each backend's library, or why there is none."""
+    found: dict[str, Library | str] = {}
+    for name, build in (("cpu", build_cpu), ("cuda", build_cuda)):
+        if name == "cuda" and shutil.which("nvcc") is None:
+            found[name] = "no nvcc on PATH"
+            continue
+        if name == "cuda" and not has_nvidia_gpu():
+            found[name] = "no NVIDIA driver or GPU"
+            continue
+        library = ctypes.CDLL(str(build(tmp_path_factory.mktemp(f"layer_{name}"))))
+        library.layer_last_error.restype = ctypes.c_char_p
+        found[name] = library
+    yield found
+
+
+def has_nvidia_gpu() -> bool:
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int()
+    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
+class Layer:
+    """One device of one backend."""
+
+    def __init__(self, library: Library, device: int) -> None:
+        self.library = library
+        self.device = device
+        self.width: int = library.layer_warp_size(device)
+
+    def call(self, name: str, *arguments: object) -> None:
+        converted = [
+            a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else a for a in arguments
+        ]
+        status = getattr(self.library, name)(self.device, *converted)
+        assert status == 0, self.library.layer_last_error().decode()
+
+
+@pytest.fixture(params=[("cpu", 32), ("cpu", 64), ("cuda", 32)], ids=lambda p: f"{p[0]}-{p[1]}")
+def layer(request: pytest.FixtureRequest, libraries: dict[str, Library | str]) -> Layer:
+    backend, width = request.param
+    library = libraries[backend]
+    if isinstance(library, str):
+        pytest.skip(f"{backend}: {library}")
+    device = Layer(library, 1 if width == 64 else 0)
+    assert device.width == width
+    return device
+
+
+@pytest.mark.parametrize("group", [1, 2, 4, 8, 16, 32, 64])
+def test_groups_of_lanes(layer: Layer, group: int) -> None:
+    if group > layer.width:
+        pytest.skip(f"a warp of {layer.width} lanes has no group of {group}")
+    blocks = 3
+    count = blocks * THREADS
+    rng = np.random.default_rng(group)
+    x = rng.integers(-9, 10, count, dtype=np.int32)
+    out = np.full((count, GROUP_RESULTS), -(2**60), dtype=np.int64)
+    layer.call("layer_group", group, blocks, x, out)
+
+    groups = x.reshape(-1, group).astype(np.int64)
+    lanes = np.tile(np.arange(group), count // group)
+    sums = groups.sum(axis=1, keepdims=True)
+    inclusive = groups.cumsum(axis=1)
+    expected = np.stack(
+        [
+            lanes,
+            np.broadcast_to(sums, groups.shape).ravel(),
+            np.where(lanes == 0, np.broadcast_to(sums, groups.shape).ravel(), 0),
+            inclusive.ravel(),
+            (inclusive - groups).ravel(),
+            groups[:, (np.arange(group) * 7 + 3) % group].ravel(),
+            np.broadcast_to((groups > 0).sum(axis=1, keepdims=True), groups.shape).ravel(),
+            np.broadcast_to(
+                (groups == 9).any(axis=1, keepdims=True) + 2 * (groups > -9).all(axis=1, keepdims=True),
+                groups.shape,
+            ).ravel(),
+            lanes,
+        ],
+        axis=1,
+    )
+    np.testing.assert_array_equal(out, expected)
+
+
+def product(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    (a, b, c, d), (e, f, g, h) = x, y
+    full = (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h)
+    return tuple(v % 2**32 for v in full)
+
+
+def test_block_scans_keep_the_order_of_an_operator_that_does_not_commute(layer: Layer) -> None:
+    blocks = 2
+    count = blocks * THREADS
+    rng = np.random.default_rng(7)
+    x = rng.integers(0, 2**32, (count, 4), dtype=np.uint32)
+    inclusive, exclusive = np.zeros_like(x), np.zeros_like(x)
+    reduced = np.zeros((blocks, 4), dtype=np.uint32)
+    layer.call("layer_block", blocks, x, inclusive, exclusive, reduced)
+    for block in range(blocks):
+        running: tuple[int, ...] = (1, 0, 0, 1)
+        for i in range(block * THREADS, (block + 1) * THREADS):
+            assert tuple(exclusive[i].tolist()) == running
+            running = product(running, tuple(x[i].tolist()))
+            assert tuple(inclusive[i].tolist()) == running
+        assert tuple(reduced[block].tolist()) == running
+
+
+def test_blocks_of_a_resident_launch_wait_for_each_other(layer: Layer) -> None:
+    blocks = ctypes.c_int(0 if layer.device == 0 and layer.width == 32 else 200)
+    chain = np.zeros(1 << 16, dtype=np.uint32)
+    wrong = np.full(1, 7, dtype=np.uint32)
+    layer.call("layer_waiting", ctypes.byref(blocks), 128, 5, chain, wrong)
+    assert wrong[0] == 0
+    np.testing.assert_array_equal(chain[: blocks.value], np.arange(2, blocks.value + 2))
+    assert not chain[blocks.value :].any()
+
+
+@pytest.mark.parametrize("is_bf16", [0, 1])
+def test_narrow_floats_round_to_nearest_even(layer: Layer, is_bf16: int) -> None:
+    dtype = np.dtype(ml_dtypes.bfloat16 if is_bf16 else np.float16)
+    every = np.arange(2**16, dtype=np.uint16).view(dtype).astype(np.float32)
+    finite = every[np.isfinite(every)]
+    # Every value, both neighbours in f32, and the midpoints: where rounding goes wrong.
+    ordered = np.unique(finite)
+    middles = (ordered[1:] / 2 + ordered[:-1] / 2).astype(np.float32)
+    rng = np.random.default_rng(3)
+    anything = rng.integers(0, 2**32, 1 << 16, dtype=np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        around = [np.nextafter(v, np.float32(s)) for v in (finite, middles) for s in (-math.inf, math.inf)]
+        values = np.concatenate([every, middles, *around, anything]).astype(np.float32)
+        expected = values.astype(dtype)
+    bits = np.full(values.size, 0x1234, dtype=np.uint16)
+    wide = np.zeros(values.size, dtype=np.float32)
+    layer.call("layer_narrow", is_bf16, values, bits, wide, values.size)
+    nan = np.isnan(values)
+    np.testing.assert_array_equal(bits[~nan], expected.view(np.uint16)[~nan])
+    np.testing.assert_array_equal(wide[~nan], expected.astype(np.float32)[~nan])
+    assert np.isnan(bits.view(dtype)[nan].astype(np.float32)).all()
+    assert np.isnan(wide[nan]).all()
+
+
+def states(layer: Layer, values: list[float], split: int) -> NDArray[np.float64]:
+    x = np.array([*values, 0.0])  # never an empty pointer
+    out = np.full((4, 2), 77.0)
+    layer.call("layer_max_sum", x, out, len(values), split)
+    return out
+
+
+def test_running_maximum_and_sum(layer: Layer) -> None:
+    left, right, merged, whole = states(layer, [3, -1, 4, 1, 5, -9, 2, 6], 4)
+    assert left.tolist() == [4, pytest.approx(1.424404, abs=5e-7)]
+    assert right.tolist() == [6, pytest.approx(1.386195, abs=5e-7)]
+    assert merged.tolist() == [6, pytest.approx(1.578968, abs=5e-7)]
+    np.testing.assert_allclose(merged, whole, rtol=1e-15)
+
+
+@pytest.mark.parametrize("split", [0, 8])
+def test_merging_with_the_empty_state_changes_no_bit(layer: Layer, split: int) -> None:
+    left, right, merged, whole = states(layer, [3, -1, 4, 1, 5, -9, 2, 6], split)
+    assert (left if split == 0 else right).tolist() == [-math.inf, 0]
+    assert merged.tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([], (-math.inf, 0)),
+        ([-math.inf] * 3, (-math.inf, 0)),
+        ([math.inf, math.inf, 1.0], (math.inf, 2)),
+        ([-math.inf, 5.0], (5, 1)),
+        ([1.0, math.nan, math.inf], (math.inf, math.nan)),
+        ([math.nan, -math.inf], (-math.inf, math.nan)),
+    ],
+)
+def test_states_of_infinities_and_nans(
+    layer: Layer, values: list[float], expected: tuple[float, float]
+) -> None:
+    for split in range(len(values) + 1):
+        *_, merged, whole = states(layer, values, split)
+        np.testing.assert_array_equal(whole, expected)
+        np.testing.assert_array_equal(merged, expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "greatest", "least"),
+    [
+        ([6, -1, 6], 0, 1),
+        ([-0.0, 0.0], 0, 0),
+        ([1, math.nan, 5, math.nan], 1, 1),
+        ([math.nan] * 3, 0, 0),
+        ([-math.inf] * 4, 0, 0),
+        ([math.inf] * 4, 0, 0),
+        ([0] * 33 + [7] + [0] * 31 + [7, -7, -7], 33, 66),
+    ],
+)
+def test_arg_extrema(layer: Layer, values: list[float], greatest: int, least: int) -> None:
+    x = np.array(values, dtype=np.float32)
+    out = np.full(2, -5, dtype=np.int64)
+    layer.call("layer_arg", x, out, x.size)
+    assert (np.argmax(x), np.argmin(x)) == (greatest, least)
+    assert out.tolist() == [greatest, least]
+
+
+def test_the_reference_product_is_associative() -> None:
+    x = [(2, 3, 5, 7), (1, 4, 9, 16), (8, 6, 7, 5)]
+    assert product(product(x[0], x[1]), x[2]) == product(x[0], product(x[1], x[2]))
+    assert product(x[0], x[1]) != product(x[1], x[0])
+    assert reduce(product, x) == product(product(x[0], x[1]), x[2])
