@@ -28,15 +28,15 @@ foreach(_language IN ITEMS CXX CUDA HIP)
   set(CMAKE_${_language}_EXTENSIONS OFF)
 endforeach()
 
-# What the user may have set, in the cache (-D) or in the environment, decides; not what an earlier
-# configure run of this folder resolved it to.
+# What the user set, here or in the environment, decides.
 set(_settings "")
 foreach(_variable IN ITEMS
     CMAKE_CUDA_COMPILER CMAKE_CUDA_HOST_COMPILER CMAKE_CUDA_ARCHITECTURES CMAKE_CUDA_COMPILER_LAUNCHER
     CMAKE_HIP_COMPILER CMAKE_HIP_COMPILER_ROCM_ROOT CMAKE_HIP_ARCHITECTURES CMAKE_HIP_COMPILER_LAUNCHER
     GPU_TARGETS)
   if(DEFINED ${_variable})
-    list(APPEND _settings --set "${_variable}=$CACHE{${_variable}}")
+    string(REPLACE ";" "\\;" _value "${${_variable}}")
+    list(APPEND _settings --set "${_variable}=${_value}")
   endif()
 endforeach()
 

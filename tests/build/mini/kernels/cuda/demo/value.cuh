@@ -1,0 +1,2 @@
+#pragma once
+constexpr float kValue = 1.5f;
