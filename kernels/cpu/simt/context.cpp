@@ -1,0 +1,165 @@
+#include "context.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#if defined(GPUPORT_SIMT_UCONTEXT)
+#include <ucontext.h>
+#endif
+
+namespace gpuport::simt {
+
+#if defined(GPUPORT_SIMT_UCONTEXT)
+
+// The saved context lives in the frame of the switch that left it.
+extern "C" void gpuport_simt_switch(void** save, void* to) {
+  ucontext_t self;
+  *save = &self;
+  swapcontext(&self, static_cast<ucontext_t*>(to));
+}
+
+void* make_context(char* top, std::size_t bytes, void (*entry)()) {
+  // The start record sits at the top of the stack that it starts; it is not read again once the context runs.
+  char* const record = top - (sizeof(ucontext_t) + 63) / 64 * 64;
+  auto* const context = new (record) ucontext_t;
+  getcontext(context);
+  context->uc_stack.ss_sp = top - bytes;
+  context->uc_stack.ss_size = bytes - std::size_t(top - record);
+  context->uc_link = nullptr;
+  makecontext(context, entry, 0);
+  return context;
+}
+
+#else
+
+// System V x86-64: six registers survive a call, and the floating-point control words, which device code does not change.
+// It is a function, not inline assembly in the caller, so nothing of the caller's red zone lies where this pushes. Ending
+// in pop and jmp instead of ret keeps the processor's return predictor out of it: it would be wrong every time.
+asm(R"(
+.text
+.globl gpuport_simt_switch
+.hidden gpuport_simt_switch
+.type gpuport_simt_switch, @function
+.p2align 4
+gpuport_simt_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  popq %rcx
+  jmpq *%rcx
+.size gpuport_simt_switch, .-gpuport_simt_switch
+)");
+
+void* make_context(char* top, std::size_t, void (*entry)()) {
+  auto* stack = reinterpret_cast<std::uintptr_t*>(top) - 1;  // as after a call: 8 below a multiple of 16
+  *stack = 0;                                                // no caller: a backtrace ends here
+  *--stack = reinterpret_cast<std::uintptr_t>(entry);
+  for (int i = 0; i < 6; ++i) *--stack = 0;
+  return stack;
+}
+
+#endif
+
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t(8) << 20;
+constexpr std::size_t kKeptChunks = 4;
+// Stacks whose tops are a power of two apart compete for the same cache sets: 256 contexts then switch at half the speed.
+constexpr std::size_t kOffset = 192;
+constexpr std::size_t kGuardBytes = 32;
+constexpr std::uint64_t kGuard = 0x7a5c3e1d5b9f8642u;
+
+}  // namespace
+
+StackPool::~StackPool() {
+  for (const Chunk& chunk : chunks_) munmap(chunk.memory, kChunkBytes);
+}
+
+char* StackPool::top(const Chunk& chunk, std::size_t i) const {
+  const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
+  return chunk.memory + page + (i + 1) * (bytes_ - kOffset) - kGuardBytes;
+}
+
+void StackPool::add_chunk() {
+  const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
+  void* const memory =
+      mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  // Most stacks use their first page only; a huge page would make 64 of them resident at once.
+  madvise(memory, kChunkBytes, MADV_NOHUGEPAGE);
+  mprotect(memory, page, PROT_NONE);
+  chunks_.push_back({static_cast<char*>(memory), (kChunkBytes - page) / (bytes_ - kOffset)});
+  carved_ = 0;
+}
+
+char* StackPool::take() {
+  if (!free_.empty()) {
+    char* const stack = free_.back();
+    free_.pop_back();
+    return stack;
+  }
+  if (chunks_.empty() || carved_ == chunks_.back().stacks) add_chunk();
+  char* const stack = top(chunks_.back(), carved_++);
+  std::memcpy(stack, &kGuard, sizeof kGuard);
+  return stack;
+}
+
+bool StackPool::is_intact(char* top) const {
+  for (const Chunk& chunk : chunks_) {
+    if (top < chunk.memory || top >= chunk.memory + kChunkBytes) continue;
+    char* const below = top - (bytes_ - kOffset);
+    return below < this->top(chunk, 0) || std::memcmp(below, &kGuard, sizeof kGuard) == 0;
+  }
+  return true;
+}
+
+std::size_t StackPool::used(const void* address) const {
+  const char* const place = static_cast<const char*>(address);
+  for (const Chunk& chunk : chunks_) {
+    const char* const first = top(chunk, 0);
+    if (place < chunk.memory || place >= chunk.memory + kChunkBytes) continue;
+    const std::size_t stride = bytes_ - kOffset;
+    const std::size_t i = place < first ? 0 : (std::size_t(place - first) / stride + 1);
+    return std::size_t(top(chunk, i) - place);
+  }
+  return 0;
+}
+
+void StackPool::take_back_all() {
+  free_.clear();
+  for (std::size_t c = 0; c < chunks_.size(); ++c) {
+    const std::size_t used = c + 1 == chunks_.size() ? carved_ : chunks_[c].stacks;
+    for (std::size_t i = used; i-- > 0;) {
+      char* const stack = top(chunks_[c], i);
+      std::memcpy(stack, &kGuard, sizeof kGuard);
+      free_.push_back(stack);
+    }
+  }
+}
+
+void StackPool::trim() {
+  if (chunks_.size() <= kKeptChunks) return;
+  while (chunks_.size() > kKeptChunks) {
+    munmap(chunks_.back().memory, kChunkBytes);
+    chunks_.pop_back();
+  }
+  carved_ = chunks_.back().stacks;
+  take_back_all();
+}
+
+}  // namespace gpuport::simt

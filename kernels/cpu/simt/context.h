@@ -1,0 +1,52 @@
+// Contexts: a stack and a place to go on. The switch, and the pool that stacks come from.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace gpuport::simt {
+
+// `ucontext` where there is no hand-written switch; GPUPORT_SIMT_UCONTEXT asks for it anywhere.
+#if !defined(__x86_64__) && !defined(GPUPORT_SIMT_UCONTEXT)
+#define GPUPORT_SIMT_UCONTEXT 1
+#endif
+
+// Saves the calling context to *save and goes on in `to`. Comes back when somebody goes on in *save.
+extern "C" __attribute__((visibility("hidden"))) void gpuport_simt_switch(void** save, void* to);
+
+// A context that starts `entry` on the stack that ends at `top`. `entry` never returns.
+void* make_context(char* top, std::size_t bytes, void (*entry)());
+
+// Stacks of one worker. One mapping holds many of them, because a guard page for each would meet the kernel's limit on
+// mappings at 32,765 stacks. A word at the top of every stack stands guard for the stack above it instead.
+class StackPool {
+ public:
+  explicit StackPool(std::size_t stack_bytes) : bytes_(stack_bytes) {}
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  char* take();                                  // the top of a free stack
+  void give(char* top) { free_.push_back(top); }  // may be the stack that the caller still stands on, until it switches
+  void take_back_all();                          // every stack is free again, whoever had it
+  void trim();                                   // gives memory back to the system when there is much of it
+  bool is_intact(char* top) const;               // false when the stack at `top` has run over its end
+  std::size_t stack_bytes() const { return bytes_; }
+  // How much of the stack that `address` lies in is above it.
+  std::size_t used(const void* address) const;
+
+ private:
+  struct Chunk {
+    char* memory;
+    std::size_t stacks;
+  };
+  char* top(const Chunk& chunk, std::size_t i) const;
+  void add_chunk();
+
+  std::size_t bytes_;
+  std::vector<Chunk> chunks_;
+  std::size_t carved_ = 0;  // stacks of the last chunk that have been handed out at least once
+  std::vector<char*> free_;
+};
+
+}  // namespace gpuport::simt

@@ -1,0 +1,10 @@
+// CUDA's runtime and device functions for a host compiler: the SIMT machine of kernels/cpu/ executes the kernels.
+#pragma once
+
+#include "gpuport_simt.h"
+#include "cuda_runtime_api.h"
+#include "gpuport_simt/block_ops.h"
+#include "gpuport_simt/warp_ops.h"
+#include "gpuport_simt/atomics.h"
+#include "gpuport_simt/intrinsics.h"
+#include "gpuport_simt/math.h"

@@ -1,0 +1,222 @@
+// Warp operations: shuffles, votes, reductions, matches, __syncwarp, __activemask.
+//
+// A mask that is the whole warp takes the short way: values meet in the warp's exchange slots, and the last lane to arrive
+// goes on without a switch. Any other mask goes through a group, where the last lane works out everybody's result.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "machine.h"
+
+namespace gpuport::simt {
+
+inline void check_mask(const Warp* warp, unsigned lane, LaneMask mask, const char* operation, Site site) {
+  if ((mask & ~warp->full) != 0 || (mask >> lane & 1) == 0) refuse_mask(mask, operation, site);
+}
+
+inline void resolve_shuffle(const Slot* values, LaneMask, unsigned, unsigned source, Slot* result) {
+  *result = values[source];
+}
+
+template <typename T>
+constexpr Op shuffle_op() {
+  return sizeof(T) == 1   ? Op::kShuffle1
+         : sizeof(T) == 2 ? Op::kShuffle2
+         : sizeof(T) <= 4 ? Op::kShuffle4
+         : sizeof(T) <= 8 ? Op::kShuffle8
+                          : Op::kShuffle16;
+}
+
+template <typename T>
+__forceinline__ T exchange(LaneMask mask, const T& value, unsigned source, const char* operation, Site site) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Slot), "a shuffle moves 1 to 16 plain bytes");
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
+  T result;
+  if (mask == warp->full) [[likely]] {
+    if ((mask >> source & 1) == 0) [[unlikely]]
+      refuse_source(source, mask, operation, site);
+    Slot* const slots = warp->exchange[warp->phase];
+    std::memcpy(slots[lane].bytes, &value, sizeof(T));
+    wait_warp(warp, lane, shuffle_op<T>(), site);
+    std::memcpy(static_cast<void*>(&result), slots[source].bytes, sizeof(T));
+  } else {
+    check_mask(warp, lane, mask, operation, site);
+    if ((mask >> source & 1) == 0) refuse_source(source, mask, operation, site);
+    std::memcpy(warp->given[lane].bytes, &value, sizeof(T));
+    wait_group(warp, lane, mask, shuffle_op<T>(), source, resolve_shuffle, site);
+    std::memcpy(static_cast<void*>(&result), warp->taken[lane].bytes, sizeof(T));
+  }
+  return result;
+}
+
+__forceinline__ void check_width(int width, const char* operation, Site site) {
+  if (width < 1 || width > warpSize || (width & (width - 1)) != 0) [[unlikely]]
+    refuse_width(width, operation, site);
+}
+
+// Every lane gets `fold` over what the lanes of the mask gave.
+template <typename T, typename Fold>
+T fold_lanes(LaneMask mask, T value, Op op, Fold, const char* operation, Site site) {
+  constexpr auto over = [](const Slot* values, LaneMask lanes, T mine) {
+    return Fold::over([values](unsigned i) { T v; std::memcpy(&v, values[i].bytes, sizeof v); return v; }, lanes, mine);
+  };
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
+  if (mask == warp->full) {
+    Slot* const slots = warp->exchange[warp->phase];
+    std::memcpy(slots[lane].bytes, &value, sizeof(T));
+    wait_warp(warp, lane, op, site);
+    return over(slots, mask, value);
+  }
+  check_mask(warp, lane, mask, operation, site);
+  std::memcpy(warp->given[lane].bytes, &value, sizeof(T));
+  wait_group(
+      warp, lane, mask, op, lane,
+      [](const Slot* values, LaneMask lanes, unsigned self, unsigned, Slot* result) {
+        T mine;
+        std::memcpy(&mine, values[self].bytes, sizeof mine);
+        const T folded = over(values, lanes, mine);
+        std::memcpy(result->bytes, &folded, sizeof folded);
+      },
+      site);
+  T result;
+  std::memcpy(&result, warp->taken[lane].bytes, sizeof result);
+  return result;
+}
+
+template <typename Combine>
+struct FoldAll {
+  template <typename Get, typename T>
+  static T over(Get get, LaneMask lanes, T) {
+    T total = get(unsigned(__builtin_ctzll(lanes)));
+    for (lanes &= lanes - 1; lanes != 0; lanes &= lanes - 1) total = Combine{}(total, get(unsigned(__builtin_ctzll(lanes))));
+    return total;
+  }
+};
+
+struct FoldEqual {  // the lanes whose value is mine
+  template <typename Get, typename T>
+  static LaneMask equal(Get get, LaneMask lanes, T mine) {
+    LaneMask same = 0;
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const unsigned i = unsigned(__builtin_ctzll(lanes));
+      if (get(i) == mine) same |= 1ull << i;
+    }
+    return same;
+  }
+};
+
+struct Plus { template <typename T> T operator()(T a, T b) const { return T(a + b); } };
+struct Least { template <typename T> T operator()(T a, T b) const { return b < a ? b : a; } };
+struct Greatest { template <typename T> T operator()(T a, T b) const { return a < b ? b : a; } };
+struct BitAnd { template <typename T> T operator()(T a, T b) const { return a & b; } };
+struct BitOr { template <typename T> T operator()(T a, T b) const { return a | b; } };
+struct BitXor { template <typename T> T operator()(T a, T b) const { return a ^ b; } };
+
+__forceinline__ LaneMask ballot(LaneMask mask, bool predicate, const char* operation, Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
+  if (mask == warp->full) [[likely]] {
+    LaneMask* const vote = &warp->vote[warp->phase];
+    *vote |= LaneMask(predicate) << lane;
+    wait_warp(warp, lane, Op::kBallot, site);
+    return *vote;
+  }
+  check_mask(warp, lane, mask, operation, site);
+  warp->given[lane].bytes[0] = predicate;
+  wait_group(
+      warp, lane, mask, Op::kBallot, lane,
+      [](const Slot* values, LaneMask lanes, unsigned, unsigned, Slot* result) {
+        LaneMask votes = 0;
+        for (; lanes != 0; lanes &= lanes - 1)
+          votes |= LaneMask(values[__builtin_ctzll(lanes)].bytes[0]) << __builtin_ctzll(lanes);
+        std::memcpy(result->bytes, &votes, sizeof votes);
+      },
+      site);
+  LaneMask votes;
+  std::memcpy(&votes, warp->taken[lane].bytes, sizeof votes);
+  return votes;
+}
+
+}  // namespace gpuport::simt
+
+template <typename T>
+__forceinline__ T __shfl_sync(unsigned long long mask, T value, int source, int width = warpSize,
+                              gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  gpuport::simt::check_width(width, "__shfl_sync", site);
+  const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
+  return gpuport::simt::exchange(mask, value, (lane & ~segment) | (unsigned(source) & segment), "__shfl_sync", site);
+}
+
+template <typename T>
+__forceinline__ T __shfl_up_sync(unsigned long long mask, T value, unsigned delta, int width = warpSize,
+                                 gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  gpuport::simt::check_width(width, "__shfl_up_sync", site);
+  const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
+  return gpuport::simt::exchange(mask, value, (lane & segment) < delta ? lane : lane - delta, "__shfl_up_sync", site);
+}
+
+template <typename T>
+__forceinline__ T __shfl_down_sync(unsigned long long mask, T value, unsigned delta, int width = warpSize,
+                                   gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  gpuport::simt::check_width(width, "__shfl_down_sync", site);
+  const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
+  return gpuport::simt::exchange(mask, value, segment - (lane & segment) < delta ? lane : lane + delta,
+                                 "__shfl_down_sync", site);
+}
+
+template <typename T>
+__forceinline__ T __shfl_xor_sync(unsigned long long mask, T value, int lane_mask, int width = warpSize,
+                                  gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  gpuport::simt::check_width(width, "__shfl_xor_sync", site);
+  // As on the GPU: an earlier segment may be read, a later one gives the lane's own value.
+  const unsigned lane = gpuport::simt::current_lane, source = lane ^ unsigned(lane_mask);
+  const unsigned past = (lane | (unsigned(width) - 1)) + 1;
+  return gpuport::simt::exchange(mask, value, source >= past ? lane : source, "__shfl_xor_sync", site);
+}
+
+__forceinline__ unsigned long long __ballot_sync(unsigned long long mask, int predicate,
+                                                 gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  return gpuport::simt::ballot(mask, predicate != 0, "__ballot_sync", site);
+}
+__forceinline__ int __any_sync(unsigned long long mask, int predicate,
+                               gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  return gpuport::simt::ballot(mask, predicate != 0, "__any_sync", site) != 0;
+}
+__forceinline__ int __all_sync(unsigned long long mask, int predicate,
+                               gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  return gpuport::simt::ballot(mask, predicate != 0, "__all_sync", site) == mask;
+}
+
+inline unsigned long long __activemask(gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  return gpuport::simt::wait_converged(gpuport::simt::current_warp, gpuport::simt::current_lane, site);
+}
+
+inline void __syncwarp(unsigned long long mask, gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  gpuport::simt::Warp* const warp = gpuport::simt::current_warp;
+  const unsigned lane = gpuport::simt::current_lane;
+  if (mask == warp->full) return gpuport::simt::wait_warp(warp, lane, gpuport::simt::Op::kSync, site);
+  gpuport::simt::check_mask(warp, lane, mask, "__syncwarp", site);
+  gpuport::simt::wait_group(warp, lane, mask, gpuport::simt::Op::kSync, lane, gpuport::simt::resolve_shuffle, site);
+}
+// Without a mask: the lanes that the block has.
+inline void __syncwarp(gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  __syncwarp(gpuport::simt::current_warp->full, site);
+}
+
+#define GPUPORT_SIMT_REDUCE(name, combine)                                                               \
+  template <typename T>                                                                                  \
+  inline T name(unsigned long long mask, T value, gpuport::simt::Site site = gpuport::simt::Site::here()) { \
+    static_assert(std::is_integral_v<T>);                                                                \
+    return gpuport::simt::fold_lanes(mask, value, gpuport::simt::Op::kReduce,                            \
+                                     gpuport::simt::FoldAll<gpuport::simt::combine>{}, #name, site);     \
+  }
+GPUPORT_SIMT_REDUCE(__reduce_add_sync, Plus)
+GPUPORT_SIMT_REDUCE(__reduce_min_sync, Least)
+GPUPORT_SIMT_REDUCE(__reduce_max_sync, Greatest)
+GPUPORT_SIMT_REDUCE(__reduce_and_sync, BitAnd)
+GPUPORT_SIMT_REDUCE(__reduce_or_sync, BitOr)
+GPUPORT_SIMT_REDUCE(__reduce_xor_sync, BitXor)
+#undef GPUPORT_SIMT_REDUCE

@@ -1,0 +1,381 @@
+// The scheduler: who runs next when a lane has to wait or has ended.
+//
+// A context is a loop that runs one thread of the block after another. A thread that never waits costs one turn of the
+// loop. A thread that waits keeps the context that it stands on, and whoever is chosen next either has a context of his own
+// to go on in, or has not begun, and then gets a new loop.
+#include "machine.h"
+
+#include <cstring>
+#include <exception>
+
+#include "gpuport_simt/errors.h"
+
+__thread uint3 threadIdx;
+__thread uint3 blockIdx;
+__thread dim3 blockDim;
+__thread dim3 gridDim;
+__thread int warpSize;
+
+namespace gpuport::simt {
+
+__thread Warp* current_warp;
+__thread unsigned current_lane;
+__thread unsigned long long* current_progress;
+thread_local Worker* current_worker;
+
+namespace {
+
+constexpr LaneMask bit_of(unsigned lane) { return LaneMask(1) << lane; }
+inline unsigned lowest(LaneMask lanes) { return unsigned(__builtin_ctzll(lanes)); }
+
+unsigned random_bit(LaneMask set, std::uint64_t random) {
+  for (unsigned skip = unsigned(random % unsigned(__builtin_popcountll(set))); skip > 0; --skip) set &= set - 1;
+  return lowest(set);
+}
+
+inline void make_current(Warp* warp, unsigned lane) {
+  threadIdx = warp->thread[lane];
+  current_lane = lane;
+}
+
+void enter_warp(Warp* warp, unsigned lane) {
+  current_warp = warp;
+  blockIdx = state(warp).index;
+  make_current(warp, lane);
+}
+
+// The lanes of the warp that stand in __activemask at the same place go on together.
+void release_converged(Warp* warp) {
+  const Site site = warp->site[lowest(warp->converging)];
+  LaneMask together = 0;
+  for (LaneMask rest = warp->converging; rest != 0; rest &= rest - 1) {
+    const unsigned lane = lowest(rest);
+    if (warp->site[lane].line == site.line && warp->site[lane].file == site.file) together |= bit_of(lane);
+  }
+  for (LaneMask rest = together; rest != 0; rest &= rest - 1)
+    std::memcpy(warp->taken[lowest(rest)].bytes, &together, sizeof together);
+  warp->converging &= ~together;
+  warp->ready |= together;
+}
+
+// Makes the next thread current, any block of this worker's. False when the launch has nothing left to do here.
+bool choose(Warp* warp) {
+  Worker& worker = *current_worker;
+  if (worker.launch->stopped.load(std::memory_order_relaxed)) return false;
+  if (warp->ready == 0 && warp->converging != 0) release_converged(warp);
+  if (warp->ready != 0 && warp->natural) {
+    make_current(warp, lowest(warp->ready));
+    return true;
+  }
+  if (warp->ready == 0) warp->block->ready_warps &= ~(1u << warp->index);
+
+  for (;;) {
+    if (worker.position < worker.active.size()) {
+      BlockState& block = *worker.active[worker.position];
+      if (block.ready_warps != 0) {
+        const unsigned next =
+            block.warp->natural ? lowest(block.ready_warps) : random_bit(block.ready_warps, worker.next_random());
+        Warp* const chosen = block.warp + next;
+        enter_warp(chosen,
+                   chosen->natural ? lowest(chosen->ready) : random_bit(chosen->ready, worker.next_random()));
+        return true;
+      }
+      if (block.is_done()) {
+        ++worker.progress;
+        worker.idle.push_back(std::move(worker.active[worker.position]));
+        worker.active[worker.position] = std::move(worker.active.back());
+        worker.active.pop_back();
+      } else if (block.polled_warps == 0) {
+        stop(cudaErrorLaunchFailure, "no thread of the block can go on: " + waits_text(block));
+      } else {
+        ++worker.position;
+      }
+      continue;
+    }
+    // Nobody here can run. Blocks that have not begun are the next to be tried, where they may run beside these.
+    if ((worker.active.empty() || worker.launch->request->resident) && worker.start_block()) continue;
+    if (worker.active.empty()) return false;
+    end_of_round(worker);
+    if (worker.launch->stopped.load(std::memory_order_relaxed)) return false;
+    worker.position = 0;
+  }
+}
+
+void end_thread(Warp* warp, unsigned lane) {
+  const LaneMask bit = bit_of(lane);
+  BlockState& block = state(warp);
+  warp->ready &= ~bit;
+  warp->exited |= bit;
+  warp->context[lane] = nullptr;
+  ++block.exited;
+  if (block.arrived != 0)
+    stop(cudaErrorLaunchFailure, where(*warp, lane) + " ended without the barrier at " + site_text(block.barrier) +
+                                     ", where " + std::to_string(block.arrived) + " threads of its block wait");
+  LaneMask waiting = warp->arrived;
+  for (LaneMask rest = warp->grouped; rest != 0; rest &= rest - 1) {
+    for (const Group& group : warp->group)
+      if (group.arrived >> lowest(rest) & 1 && group.mask & bit) waiting |= group.arrived;
+  }
+  if (waiting != 0) {
+    const unsigned other = lowest(waiting);
+    stop(cudaErrorLaunchFailure, where(*warp, lane) + " ended without the warp operation at " +
+                                     site_text(warp->site[other]) + ", where lanes " + lanes_text(waiting) +
+                                     " of its warp wait with a mask that names it");
+  }
+}
+
+[[noreturn]] void leave_to_base() {
+  void* forgotten;
+  gpuport_simt_switch(&forgotten, current_worker->base);
+  __builtin_unreachable();
+}
+
+// The body of every context.
+void run_threads() {
+  Worker& worker = *current_worker;
+  char* const stack = worker.starting;
+  const Request& request = *worker.launch->request;
+  for (;;) {
+    try {
+      request.run(request.bound);
+    } catch (const std::exception& error) {
+      stop(cudaErrorLaunchFailure, "a C++ exception left the kernel: " + std::string(error.what()) + "; " +
+                                       where(*current_warp, current_lane));
+    } catch (...) {
+      stop(cudaErrorLaunchFailure, "a C++ exception left the kernel; " + where(*current_warp, current_lane));
+    }
+    if (!worker.stacks->is_intact(stack))
+      stop(cudaErrorLaunchFailure, "a thread needs more than the stack of " +
+                                       std::to_string(worker.stacks->stack_bytes()) + " bytes (cudaLimitStackSize); " +
+                                       where(*current_warp, current_lane));
+    end_thread(current_warp, current_lane);
+    if (!choose(current_warp)) leave_to_base();
+    void* const context = current_warp->context[current_lane];
+    if (context == nullptr) continue;
+    worker.stacks->give(stack);
+    void* forgotten;
+    gpuport_simt_switch(&forgotten, context);
+  }
+}
+
+// Lane `lane` of `warp` waits, and is no longer in `ready`: runs somebody else until it is.
+__attribute__((noinline)) void leave_far(Warp* warp, unsigned lane) {
+  if (!choose(warp)) leave_to_base();
+  if (current_warp == warp && current_lane == lane) return;
+  void* context = current_warp->context[current_lane];
+  if (context == nullptr) {
+    Worker& worker = *current_worker;
+    worker.starting = worker.stacks->take();
+    context = make_context(worker.starting, worker.stacks->stack_bytes(), run_threads);
+  }
+  gpuport_simt_switch(&warp->context[lane], context);
+}
+
+__attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane, LaneMask ready) {
+  warp->ready = ready;
+  if (ready != 0 && warp->natural) [[likely]] {
+    const unsigned next = lowest(ready);
+    void* const context = warp->context[next];
+    if (context != nullptr) [[likely]] {
+      make_current(warp, next);
+      return gpuport_simt_switch(&warp->context[lane], context);
+    }
+  }
+  leave_far(warp, lane);
+}
+
+[[noreturn]] void refuse_mismatch(Warp* warp, unsigned lane, Op op, LaneMask others, Op others_op, Site site) {
+  warp->site[lane] = site;
+  const unsigned other = lowest(others);
+  stop(cudaErrorLaunchFailure, where(*warp, lane) + " is in " + op_name(op) + " at " + site_text(site) +
+                                   ", but lanes " + lanes_text(others) + " of its warp wait for it in " +
+                                   op_name(others_op) + " at " + site_text(warp->site[other]));
+}
+
+}  // namespace
+
+BlockState& state(Warp* warp) { return *static_cast<BlockState*>(warp->block); }
+
+void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
+  const LaneMask before = warp->arrived, bit = bit_of(lane), arrived = before | bit;
+  if (before != 0 && warp->op != op) [[unlikely]]
+    refuse_mismatch(warp, lane, op, before, warp->op, site);
+  warp->op = op;
+  warp->site[lane] = site;
+  if (arrived == warp->full) {
+    // The other half's votes were read by every lane before it came here.
+    warp->phase ^= 1;
+    warp->vote[warp->phase] = 0;
+    warp->arrived = 0;
+    warp->ready = arrived;
+    return;
+  }
+  if (warp->exited != 0) [[unlikely]]
+    stop(cudaErrorLaunchFailure, where(*warp, lane) + " waits in " + op_name(op) + " at " + site_text(site) +
+                                     " for lanes " + lanes_text(warp->exited) + " of its warp, which have ended");
+  warp->arrived = arrived;
+  leave(warp, lane, warp->ready & ~bit);
+}
+
+void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source, Resolve resolve, Site site) {
+  Group& group = warp->group[lowest(mask)];
+  const LaneMask bit = bit_of(lane);
+  if (group.arrived == 0) {
+    group.mask = mask;
+    group.op = op;
+  } else if (group.op != op) {
+    refuse_mismatch(warp, lane, op, group.arrived, group.op, site);
+  } else if (group.mask != mask) {
+    stop(cudaErrorLaunchFailure, where(*warp, lane) + " is in " + op_name(op) + " at " + site_text(site) +
+                                     " with a mask of lanes " + lanes_text(mask) + ", but lanes " +
+                                     lanes_text(group.arrived) + " wait there with a mask of lanes " +
+                                     lanes_text(group.mask));
+  }
+  warp->site[lane] = site;
+  warp->source[lane] = source;
+  if ((mask & warp->exited) != 0)
+    stop(cudaErrorLaunchFailure, where(*warp, lane) + " waits in " + op_name(op) + " at " + site_text(site) +
+                                     " for lanes " + lanes_text(mask & warp->exited) +
+                                     " of its warp, which have ended");
+  group.arrived |= bit;
+  if (group.arrived == mask) {
+    for (LaneMask rest = mask; rest != 0; rest &= rest - 1) {
+      const unsigned to = lowest(rest);
+      resolve(warp->given, mask, to, warp->source[to], &warp->taken[to]);
+    }
+    group.arrived = 0;
+    warp->grouped &= ~mask;
+    warp->ready |= mask;
+    return;
+  }
+  warp->grouped |= bit;
+  leave(warp, lane, warp->ready & ~bit);
+}
+
+void wait_block(Warp* warp, unsigned lane, Site site) {
+  Block& block = *warp->block;
+  const unsigned arrived = block.arrived + 1;
+  warp->site[lane] = site;
+  if (arrived == 1) {
+    block.barrier = site;
+    if (block.exited != 0 && block.threads > 1) [[unlikely]]
+      stop(cudaErrorLaunchFailure, where(*warp, lane) + " waits at the barrier at " + site_text(site) +
+                                       ", but threads of its block have ended: " + waits_text(state(warp)));
+  } else if (block.barrier.line != site.line ||
+             (block.barrier.file != site.file && std::strcmp(block.barrier.file, site.file) != 0)) [[unlikely]] {
+    stop(cudaErrorLaunchFailure, where(*warp, lane) + " is at the barrier at " + site_text(site) + ", but " +
+                                     std::to_string(block.arrived) + " threads of its block are at another, at " +
+                                     site_text(block.barrier));
+  }
+  if (arrived == block.threads) {
+    block.phase ^= 1;
+    block.votes[block.phase] = 0;
+    block.arrived = 0;
+    for (unsigned i = 0; i < block.warps; ++i) block.warp[i].ready = block.warp[i].full;
+    block.ready_warps = unsigned((std::uint64_t(1) << block.warps) - 1);
+    return;
+  }
+  block.arrived = arrived;
+  leave(warp, lane, warp->ready & ~bit_of(lane));
+}
+
+LaneMask wait_converged(Warp* warp, unsigned lane, Site site) {
+  warp->site[lane] = site;
+  warp->converging |= bit_of(lane);
+  warp->ready &= ~bit_of(lane);
+  leave_far(warp, lane);
+  LaneMask together;
+  std::memcpy(&together, warp->taken[lane].bytes, sizeof together);
+  return together;
+}
+
+void yield(Site site) {
+  Warp* const warp = current_warp;
+  if (warp == nullptr) return;
+  const unsigned lane = current_lane;
+  warp->site[lane] = site;
+  warp->polled |= bit_of(lane);
+  warp->block->polled_warps |= 1u << warp->index;
+  leave(warp, lane, warp->ready & ~bit_of(lane));
+}
+
+void note_poll(Site site) {
+  constexpr unsigned kPatience = 64;
+  if (current_worker == nullptr || ++current_worker->polls < kPatience) return;
+  current_worker->polls = 0;
+  yield(site);
+}
+
+void stop(int code, const std::string& text) {
+  current_worker->launch->fail(code, text);
+  leave_to_base();
+}
+
+void Worker::run(Launch& next) {
+  launch = &next;
+  if (!stacks || stacks->stack_bytes() != next.stack_bytes) stacks = std::make_unique<StackPool>(next.stack_bytes);
+  for (auto& block : idle)
+    if (block->warp_size != next.warp_size || block->shape.x != next.block.x || block->shape.y != next.block.y ||
+        block->shape.z != next.block.z || block->arena_bytes < next.shared_limit) {
+      idle.clear();
+      break;
+    }
+  random = next.seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
+  position = 0;
+  rounds = signature = 0;
+  stalled_at = 0;
+  Worker* const outer = current_worker;
+  current_worker = this;
+  current_progress = &progress;
+  blockDim = next.block;
+  gridDim = next.grid;
+  warpSize = int(next.warp_size);
+  working = true;
+  try {
+    if (!next.stopped && start_block()) {
+      BlockState& block = *active[0];
+      Warp* const warp = block.warp + (next.seeded ? random_bit(block.ready_warps, next_random()) : 0);
+      enter_warp(warp, next.seeded ? random_bit(warp->ready, next_random()) : 0);
+      starting = stacks->take();
+      gpuport_simt_switch(&base, make_context(starting, stacks->stack_bytes(), run_threads));
+    }
+  } catch (const std::bad_alloc&) {
+    next.fail(cudaErrorMemoryAllocation, "no memory for the contexts of a block");
+  }
+  working = false;
+  current_warp = nullptr;
+  current_progress = nullptr;
+  current_worker = outer;
+  // After a failure there are contexts that never ended; without one there are none. Their stacks are free either way.
+  stacks->take_back_all();
+  stacks->trim();
+  active.clear();
+  if (next.stopped) idle.clear();
+  constexpr std::size_t kKeptBlocks = 8;
+  if (idle.size() > kKeptBlocks) idle.resize(kKeptBlocks);
+}
+
+std::uint64_t Worker::next_random() {
+  random ^= random << 13;
+  random ^= random >> 7;
+  random ^= random << 17;
+  return random * 0x2545f4914f6cdd1du >> 16;
+}
+
+bool Worker::start_block() {
+  if (launch->stopped.load(std::memory_order_relaxed)) return false;
+  const std::uint64_t ticket = launch->next_block.fetch_add(1, std::memory_order_relaxed);
+  if (ticket >= launch->blocks) return false;
+  if (idle.empty()) {
+    active.push_back(std::make_unique<BlockState>(launch->block, launch->warp_size, launch->shared_limit));
+  } else {
+    active.push_back(std::move(idle.back()));
+    idle.pop_back();
+  }
+  position = active.size() - 1;
+  active.back()->start(*launch, ticket);
+  ++progress;
+  return true;
+}
+
+}  // namespace gpuport::simt

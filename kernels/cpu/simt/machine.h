@@ -1,0 +1,107 @@
+// One launch, and the workers that run it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "context.h"
+#include "gpuport_simt.h"
+
+namespace gpuport::simt {
+
+inline constexpr std::size_t kSharedDefault = std::size_t(48) << 10;
+inline constexpr std::size_t kSharedOptIn = std::size_t(227) << 10;
+inline constexpr std::size_t kDefaultStackBytes = std::size_t(32) << 10;
+
+struct Worker;
+
+struct Launch {
+  const Request* request;
+  std::string name;
+  dim3 grid, block;
+  unsigned threads;  // of a block
+  unsigned warp_size;
+  std::size_t dynamic_bytes, shared_limit, stack_bytes;
+  bool seeded;
+  std::uint64_t seed;
+  std::uint64_t blocks;
+  std::uint64_t order_step, order_start;  // block number i runs as start + i * step, modulo blocks
+  std::atomic<std::uint64_t> next_block{0};
+  std::atomic<bool> stopped{false};
+
+  std::mutex mutex;  // of what follows
+  int error = 0;
+  std::string detail;
+  std::vector<Worker*> workers;  // that take part
+
+  void fail(int code, std::string text);  // the first failure stands
+};
+
+// A block with everything that it needs; reused by later blocks of the same shape.
+struct BlockState : Block {
+  BlockState(dim3 shape, unsigned warp_size, std::size_t arena_bytes);
+  void start(const Launch& launch, std::uint64_t number);
+  bool is_done() const { return exited == threads; }
+
+  struct SharedObject {
+    const void* tag;
+    char* memory;
+  };
+  uint3 index;
+  dim3 shape;
+  unsigned warp_size;
+  std::unique_ptr<Warp[]> warp_storage;
+  std::vector<SharedObject> objects;
+  std::size_t arena_used = 0;
+  std::size_t arena_bytes;
+  std::unique_ptr<char, void (*)(void*)> arena;
+};
+
+// One OS thread's part of a launch. Contexts never leave the thread that started them.
+struct Worker {
+  void run(Launch& launch);  // takes blocks until there are none left, or the launch has failed
+
+  Launch* launch = nullptr;
+  std::unique_ptr<StackPool> stacks;
+  void* base = nullptr;                             // the context of run()
+  char* starting = nullptr;                         // the stack of the context that is about to start
+  std::vector<std::unique_ptr<BlockState>> active;  // blocks that have begun and not ended
+  std::vector<std::unique_ptr<BlockState>> idle;
+  std::size_t position = 0;  // in `active`, of the running block
+  std::uint64_t random = 0;
+  unsigned polls = 0;
+
+  // The search for a launch in which nothing can move (progress.cpp).
+  alignas(64) unsigned long long progress = 0;
+  unsigned long long seen_progress = 0;
+  std::uint64_t rounds = 0, signature = 0;
+  std::atomic<unsigned long long> stalled_at{0};
+  std::atomic<bool> working{false};
+
+  std::uint64_t next_random();
+  bool start_block();
+};
+
+extern thread_local Worker* current_worker;
+
+// Records the failure and leaves the launch on this worker, with every context of it. Does not return.
+[[noreturn]] void stop(int code, const std::string& text);
+
+void end_of_round(Worker& worker);  // every block waits for another one or for a poll: progress.cpp
+
+// Text of errors: diagnose.cpp.
+std::string where(const Warp& warp, unsigned lane);  // "block (0,0,0), warp 1, lane 3 (thread (35,0,0))"
+std::string lanes_text(LaneMask lanes);              // "0-15,31"
+std::string site_text(Site site);
+std::string waits_text(const BlockState& block);  // who of the block waits for what
+const char* op_name(Op op);
+BlockState& state(Warp* warp);
+
+void run_on_workers(Launch& launch);  // pool.cpp
+unsigned worker_count();
+
+}  // namespace gpuport::simt
