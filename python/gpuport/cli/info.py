@@ -34,7 +34,7 @@ def command(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(", ".join(f"{name} {number}" for name, number in found["versions"].items()))
     for backend in found["backends"]:
         _print_backend(console, backend, found["devices"])

@@ -16,13 +16,13 @@ from gpuport.testing.case import (
     Spec,
     Target,
 )
-from gpuport.testing.engine import (
-    Failure,
-    Machine,
-    Outcome,
+from gpuport.testing.engine import Failure, Machine, Outcome, run_case
+from gpuport.testing.invariants import (
     repeats,
-    run_case,
+    rows_independent,
+    rows_sum_to_one,
     same_without_out,
+    shift_changes_nothing,
 )
 from gpuport.testing.sweep import Cell, Step, cases, reproduce, sweep, targets
 
@@ -45,8 +45,11 @@ __all__ = [
     "cases",
     "repeats",
     "reproduce",
+    "rows_independent",
+    "rows_sum_to_one",
     "run_case",
     "same_without_out",
+    "shift_changes_nothing",
     "sweep",
     "targets",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuport.testing import dtypes, memory
 from gpuport.testing.case import Case, Difference, Operand, Problem, Sparse, Spec, Target
-from gpuport.testing.compare import bits_differ, compare
+from gpuport.testing.compare import compare
 from gpuport.testing.dtypes import Array
 from gpuport.testing.regimes import reason
 
@@ -42,7 +42,8 @@ class Failure:
     @property
     def reproduce(self) -> str:
         call = f"t.reproduce({self.kernel!r}, backend={self.target.backend!r}, "
-        call += f"warp_size={self.target.warp_size}, case={self.case.name!r})"
+        call += f"warp_size={self.target.warp_size}, case={self.case.name!r}"
+        call += f", device={self.target.device})" if self.target.device else ")"
         return f'python -c "import gpuport.testing as t; {call}"'
 
     def lines(self) -> list[str]:
@@ -177,23 +178,3 @@ def _explain_poison(problem: Problem, got: Array, difference: Difference) -> Dif
     if difference.got != str(poison):
         return difference
     return replace(difference, message=difference.message + "; never written")
-
-
-def repeats(runs: int) -> Callable[[Case, Problem, Array, Callable[..., Array]], Difference | None]:
-    """An invariant: so many further calls give the same bits."""
-
-    def check(_: Case, __: Problem, got: Array, rerun: Callable[..., Array]) -> Difference | None:
-        for _run in range(runs):
-            difference = bits_differ(got, rerun())
-            if difference is not None:
-                return difference
-        return None
-
-    return check
-
-
-def same_without_out(
-    _: Case, problem: Problem, got: Array, rerun: Callable[..., Array]
-) -> Difference | None:
-    """An invariant: a result of the call's own making has the bits of one written to `out=`."""
-    return bits_differ(got, rerun(out=False)) if problem.takes_out else None

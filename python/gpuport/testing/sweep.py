@@ -126,12 +126,13 @@ def targets(backend: str | None = None, warp_size: int | None = None) -> list[Ta
     ]
 
 
-def reproduce(kernel: str, *, backend: str, warp_size: int, case: str) -> None:
+def reproduce(kernel: str, *, backend: str, warp_size: int, case: str, device: int = 0) -> None:
     """Runs one case by its name and says what came of it; exits with 1 if it fails."""
     spec = specs.find(kernel)
     if spec is None:
         raise SystemExit(f"{kernel} has no spec")
-    target = next(iter(targets(backend, warp_size)), None)
+    here = [target for target in targets(backend, warp_size) if target.device == device]
+    target = next(iter(here), None)
     if target is None:
         raise SystemExit(f"there is no device for {backend} with warps of {warp_size}")
     found = next((known for known in spec.cases(target) if known.name == case), None)

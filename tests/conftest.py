@@ -1,0 +1,53 @@
+"""Where the tests run: every backend at every warp width, or a skip that says why not."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpuport
+from gpuport.testing import Target, targets
+
+WIDTHS = {"cpu": (32, 64), "cuda": (32,), "hip": (32, 64)}
+PLACES = [(backend, width) for backend, widths in WIDTHS.items() for width in widths]
+
+
+def _why_not(backend: str, warp_size: int) -> str:
+    record = next(record for record in gpuport.backends() if record.name == backend)
+    if not record.built:
+        return f"{backend} is not built: {record.reason}"
+    if not record.available:
+        return f"{backend} has no device: {record.reason}"
+    return f"no {backend} device has warps of {warp_size}"
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(
+            place, id=f"{place[0]}-w{place[1]}", marks=[pytest.mark.gpu] * (place[0] != "cpu")
+        )
+        for place in PLACES
+    ]
+)
+def target(request: pytest.FixtureRequest) -> Target:
+    """A device of one backend with one warp width."""
+    backend, warp_size = request.param
+    found = targets(backend, warp_size)
+    if not found:
+        pytest.skip(_why_not(backend, warp_size))
+    return found[0]
+
+
+@pytest.fixture(params=[32, 64], ids=["w32", "w64"])
+def cpu(request: pytest.FixtureRequest) -> Target:
+    """The CPU backend at one warp width; it is always built."""
+    (found,) = targets("cpu", request.param)
+    return found
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """`-ra` lists the reasons; this adds how many tests they kept from running."""
+    skipped = len(terminalreporter.stats.get("skipped", []))
+    if skipped:
+        terminalreporter.write_line(
+            f"{skipped} tests did not run here; the reasons are listed above"
+        )
