@@ -72,7 +72,7 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
     shape = source.shape
     if operation.reduces:
         shape = tuple(n for d, n in enumerate(shape) if d not in axes)
-        if not operation.has_identity and 0 in source.shape and 0 not in shape:
+        if not operation.has_identity and _extent(source.shape, axes) == 0:
             raise ValueError(f"{function} of no elements: shape {source.shape}, axis {axis}")
     keep = None if mask is None else _mask_view(mask, source, home, stream)
     given = None if out is None else _output(out, home, stream, dtype, shape, source, keep)

@@ -131,7 +131,10 @@ def plan(
 
 
 def repeats_elements(shape: Sequence[int], strides: Ints) -> bool:
-    """Whether two indices may name the same element. Exact for every layout that slicing gives."""
+    """Whether two indices name the same element.
+
+    Never a wrong no; a wrong yes only for interleaved strides that slicing cannot give.
+    """
     if 0 in shape:
         return False
     reach = 0

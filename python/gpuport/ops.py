@@ -104,7 +104,7 @@ def max(
     """Largest element, or largest along axes, in x's dtype. NaN wins, as in NumPy.
 
     Raises:
-        ValueError: there is nothing to choose from (an empty reduction that has a result).
+        ValueError: the reduced axes hold no elements.
     """
     return _extreme("max", x, axis, out, Options(backend, variant, warp_size, stream, nonfinite))
 
@@ -123,7 +123,7 @@ def min(
     """Smallest element, or smallest along axes, in x's dtype. NaN wins, as in NumPy.
 
     Raises:
-        ValueError: there is nothing to choose from (an empty reduction that has a result).
+        ValueError: the reduced axes hold no elements.
     """
     return _extreme("min", x, axis, out, Options(backend, variant, warp_size, stream, nonfinite))
 

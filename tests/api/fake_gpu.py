@@ -66,6 +66,7 @@ class FakeModule:
             record("reduce.serial", ("int32", "float32", "float64")),
             record("reduce.atomic", ("int32", "float32", "float64"), deterministic=False),
             record("reduce.single_pass", ALL),
+            record("softmax.serial", ("float32", "float64")),
             record("softmax.online_shuffle", FLOATS),
             record("softmax.warp_row", FLOATS),
         ]
@@ -164,7 +165,7 @@ def compute(op: str, x: Array, keep: Array | None, result: str) -> Array:
         values = np.where(keep, values, -np.inf)
         top = values.max(axis=1, keepdims=True, initial=-np.inf)
         top[~keep.any(axis=1)] = 0
-        shift = np.where(np.isneginf(top), 0, top) if op == "logsumexp" else top
+        shift = np.where(np.isinf(top), 0, top) if op == "logsumexp" else top
         total = np.where(keep, np.exp(values - shift), 0).sum(axis=1, keepdims=True)
         if op == "logsumexp":
             return (np.log(total) + shift)[:, 0]
