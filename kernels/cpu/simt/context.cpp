@@ -79,10 +79,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t(8) << 20;
 constexpr std::size_t kKeptChunks = 4;
-// Stacks whose tops are a power of two apart compete for the same cache sets: 256 contexts then switch at half the speed.
-constexpr std::size_t kOffset = 192;
 constexpr std::size_t kGuardBytes = 32;
-constexpr std::uint64_t kGuard = 0x7a5c3e1d5b9f8642u;
 
 }  // namespace
 
@@ -92,7 +89,7 @@ StackPool::~StackPool() {
 
 char* StackPool::top(const Chunk& chunk, std::size_t i) const {
   const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
-  return chunk.memory + page + (i + 1) * (bytes_ - kOffset) - kGuardBytes;
+  return chunk.memory + page + kGuardBytes + (i + 1) * (bytes_ - kOffset);
 }
 
 void StackPool::add_chunk() {
@@ -103,7 +100,9 @@ void StackPool::add_chunk() {
   // Most stacks use their first page only; a huge page would make 64 of them resident at once.
   madvise(memory, kChunkBytes, MADV_NOHUGEPAGE);
   mprotect(memory, page, PROT_NONE);
-  chunks_.push_back({static_cast<char*>(memory), (kChunkBytes - page) / (bytes_ - kOffset)});
+  const std::size_t stride = bytes_ - kOffset;
+  chunks_.push_back({static_cast<char*>(memory), (kChunkBytes - page - 2 * kGuardBytes) / stride});
+  std::memcpy(top(chunks_.back(), 0) - stride, &kGuard, sizeof kGuard);
   carved_ = 0;
 }
 
@@ -117,15 +116,6 @@ char* StackPool::take() {
   char* const stack = top(chunks_.back(), carved_++);
   std::memcpy(stack, &kGuard, sizeof kGuard);
   return stack;
-}
-
-bool StackPool::is_intact(char* top) const {
-  for (const Chunk& chunk : chunks_) {
-    if (top < chunk.memory || top >= chunk.memory + kChunkBytes) continue;
-    char* const below = top - (bytes_ - kOffset);
-    return below < this->top(chunk, 0) || std::memcmp(below, &kGuard, sizeof kGuard) == 0;
-  }
-  return true;
 }
 
 std::size_t StackPool::used(const void* address) const {

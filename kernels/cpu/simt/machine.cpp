@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <exception>
+#include <new>
 
 #include "gpuport_simt/errors.h"
 
@@ -101,27 +102,14 @@ bool choose(Warp* warp) {
   }
 }
 
-void end_thread(Warp* warp, unsigned lane) {
-  const LaneMask bit = bit_of(lane);
-  BlockState& block = state(warp);
-  warp->ready &= ~bit;
-  warp->exited |= bit;
+inline void end_thread(Warp* warp, unsigned lane) {
+  Block& block = *warp->block;
+  warp->ready &= ~bit_of(lane);
+  warp->exited |= bit_of(lane);
   warp->context[lane] = nullptr;
   ++block.exited;
-  if (block.arrived != 0)
-    stop(cudaErrorLaunchFailure, where(*warp, lane) + " ended without the barrier at " + site_text(block.barrier) +
-                                     ", where " + std::to_string(block.arrived) + " threads of its block wait");
-  LaneMask waiting = warp->arrived;
-  for (LaneMask rest = warp->grouped; rest != 0; rest &= rest - 1) {
-    for (const Group& group : warp->group)
-      if (group.arrived >> lowest(rest) & 1 && group.mask & bit) waiting |= group.arrived;
-  }
-  if (waiting != 0) {
-    const unsigned other = lowest(waiting);
-    stop(cudaErrorLaunchFailure, where(*warp, lane) + " ended without the warp operation at " +
-                                     site_text(warp->site[other]) + ", where lanes " + lanes_text(waiting) +
-                                     " of its warp wait with a mask that names it");
-  }
+  if (block.arrived != 0 || (warp->arrived | warp->grouped) != 0) [[unlikely]]
+    refuse_end(warp, lane);  // comes back if nobody waits for this lane
 }
 
 [[noreturn]] void leave_to_base() {
@@ -130,26 +118,42 @@ void end_thread(Warp* warp, unsigned lane) {
   __builtin_unreachable();
 }
 
+// Inside a handler. Leaving the launch from here would leave the exception alive, so the caller does that.
+void note_exception() {
+  const std::string thread = "; " + where(*current_warp, current_lane);
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    current_worker->launch->fail(cudaErrorLaunchFailure,
+                                 "a C++ exception left the kernel: " + std::string(error.what()) + thread);
+  } catch (...) {
+    current_worker->launch->fail(cudaErrorLaunchFailure, "a C++ exception left the kernel" + thread);
+  }
+}
+
 // The body of every context.
 void run_threads() {
   Worker& worker = *current_worker;
   char* const stack = worker.starting;
   const Request& request = *worker.launch->request;
+  bool failed = false;
   for (;;) {
     try {
       request.run(request.bound);
-    } catch (const std::exception& error) {
-      stop(cudaErrorLaunchFailure, "a C++ exception left the kernel: " + std::string(error.what()) + "; " +
-                                       where(*current_warp, current_lane));
     } catch (...) {
-      stop(cudaErrorLaunchFailure, "a C++ exception left the kernel; " + where(*current_warp, current_lane));
+      note_exception();
+      failed = true;
     }
-    if (!worker.stacks->is_intact(stack))
-      stop(cudaErrorLaunchFailure, "a thread needs more than the stack of " +
-                                       std::to_string(worker.stacks->stack_bytes()) + " bytes (cudaLimitStackSize); " +
-                                       where(*current_warp, current_lane));
-    end_thread(current_warp, current_lane);
-    if (!choose(current_warp)) leave_to_base();
+    if (failed) [[unlikely]]
+      leave_to_base();
+    if (!worker.stacks->is_intact(stack)) [[unlikely]]
+      refuse_overflow();
+    Warp* const warp = current_warp;
+    end_thread(warp, current_lane);
+    if (warp->ready != 0 && warp->natural) [[likely]]
+      make_current(warp, lowest(warp->ready));
+    else if (!choose(warp))
+      leave_to_base();
     void* const context = current_warp->context[current_lane];
     if (context == nullptr) continue;
     worker.stacks->give(stack);
@@ -184,24 +188,16 @@ __attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane, Lane
   leave_far(warp, lane);
 }
 
-[[noreturn]] void refuse_mismatch(Warp* warp, unsigned lane, Op op, LaneMask others, Op others_op, Site site) {
-  warp->site[lane] = site;
-  const unsigned other = lowest(others);
-  stop(cudaErrorLaunchFailure, where(*warp, lane) + " is in " + op_name(op) + " at " + site_text(site) +
-                                   ", but lanes " + lanes_text(others) + " of its warp wait for it in " +
-                                   op_name(others_op) + " at " + site_text(warp->site[other]));
-}
-
 }  // namespace
 
 BlockState& state(Warp* warp) { return *static_cast<BlockState*>(warp->block); }
 
 void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
   const LaneMask before = warp->arrived, bit = bit_of(lane), arrived = before | bit;
-  if (before != 0 && warp->op != op) [[unlikely]]
-    refuse_mismatch(warp, lane, op, before, warp->op, site);
-  warp->op = op;
   warp->site[lane] = site;
+  if (before != 0 && warp->op != op) [[unlikely]]
+    refuse_other_op(warp, lane, op, before, warp->op);
+  warp->op = op;
   if (arrived == warp->full) {
     // The other half's votes were read by every lane before it came here.
     warp->phase ^= 1;
@@ -211,8 +207,7 @@ void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
     return;
   }
   if (warp->exited != 0) [[unlikely]]
-    stop(cudaErrorLaunchFailure, where(*warp, lane) + " waits in " + op_name(op) + " at " + site_text(site) +
-                                     " for lanes " + lanes_text(warp->exited) + " of its warp, which have ended");
+    refuse_wait_for_ended(warp, lane, op, warp->full);
   warp->arrived = arrived;
   leave(warp, lane, warp->ready & ~bit);
 }
@@ -220,23 +215,17 @@ void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
 void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source, Resolve resolve, Site site) {
   Group& group = warp->group[lowest(mask)];
   const LaneMask bit = bit_of(lane);
+  warp->site[lane] = site;
+  warp->source[lane] = source;
   if (group.arrived == 0) {
     group.mask = mask;
     group.op = op;
   } else if (group.op != op) {
-    refuse_mismatch(warp, lane, op, group.arrived, group.op, site);
+    refuse_other_op(warp, lane, op, group.arrived, group.op);
   } else if (group.mask != mask) {
-    stop(cudaErrorLaunchFailure, where(*warp, lane) + " is in " + op_name(op) + " at " + site_text(site) +
-                                     " with a mask of lanes " + lanes_text(mask) + ", but lanes " +
-                                     lanes_text(group.arrived) + " wait there with a mask of lanes " +
-                                     lanes_text(group.mask));
+    refuse_other_mask(warp, lane, mask, group);
   }
-  warp->site[lane] = site;
-  warp->source[lane] = source;
-  if ((mask & warp->exited) != 0)
-    stop(cudaErrorLaunchFailure, where(*warp, lane) + " waits in " + op_name(op) + " at " + site_text(site) +
-                                     " for lanes " + lanes_text(mask & warp->exited) +
-                                     " of its warp, which have ended");
+  if ((mask & warp->exited) != 0) refuse_wait_for_ended(warp, lane, op, mask);
   group.arrived |= bit;
   if (group.arrived == mask) {
     for (LaneMask rest = mask; rest != 0; rest &= rest - 1) {
@@ -258,14 +247,10 @@ void wait_block(Warp* warp, unsigned lane, Site site) {
   warp->site[lane] = site;
   if (arrived == 1) {
     block.barrier = site;
-    if (block.exited != 0 && block.threads > 1) [[unlikely]]
-      stop(cudaErrorLaunchFailure, where(*warp, lane) + " waits at the barrier at " + site_text(site) +
-                                       ", but threads of its block have ended: " + waits_text(state(warp)));
-  } else if (block.barrier.line != site.line ||
-             (block.barrier.file != site.file && std::strcmp(block.barrier.file, site.file) != 0)) [[unlikely]] {
-    stop(cudaErrorLaunchFailure, where(*warp, lane) + " is at the barrier at " + site_text(site) + ", but " +
-                                     std::to_string(block.arrived) + " threads of its block are at another, at " +
-                                     site_text(block.barrier));
+    if (block.exited != 0) [[unlikely]]
+      refuse_barrier_after_end(warp, lane);
+  } else if (block.barrier.line != site.line || block.barrier.file != site.file) [[unlikely]] {
+    refuse_other_barrier(warp, lane);  // comes back if it is the same place after all
   }
   if (arrived == block.threads) {
     block.phase ^= 1;

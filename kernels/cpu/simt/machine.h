@@ -91,6 +91,15 @@ extern thread_local Worker* current_worker;
 // Records the failure and leaves the launch on this worker, with every context of it. Does not return.
 [[noreturn]] void stop(int code, const std::string& text);
 
+// Refusals of what a lane came to: refuse.cpp. Out of the hot functions, so that those stay short.
+[[noreturn]] void refuse_other_op(Warp* warp, unsigned lane, Op op, LaneMask others, Op others_op);
+[[noreturn]] void refuse_other_mask(Warp* warp, unsigned lane, LaneMask mask, const Group& group);
+[[noreturn]] void refuse_wait_for_ended(Warp* warp, unsigned lane, Op op, LaneMask mask);
+[[noreturn]] void refuse_barrier_after_end(Warp* warp, unsigned lane);
+void refuse_other_barrier(Warp* warp, unsigned lane);
+void refuse_end(Warp* warp, unsigned lane);
+[[noreturn]] void refuse_overflow();
+
 void end_of_round(Worker& worker);  // every block waits for another one or for a poll: progress.cpp
 
 // Text of errors: diagnose.cpp.

@@ -1,4 +1,6 @@
-// Refusals of what device code asked for: a GPU leaves these undefined.
+// Refusals of what a GPU leaves undefined.
+#include <cstring>
+
 #include "gpuport_simt/errors.h"
 #include "machine.h"
 
@@ -11,7 +13,56 @@ namespace {
        std::string(operation) + " at " + site_text(site) + ": " + why + "; " + where(*current_warp, current_lane));
 }
 
+[[noreturn]] void refuse(const std::string& why) { stop(cudaErrorLaunchFailure, why); }
+
 }  // namespace
+
+void refuse_other_op(Warp* warp, unsigned lane, Op op, LaneMask others, Op others_op) {
+  refuse(where(*warp, lane) + " is in " + op_name(op) + " at " + site_text(warp->site[lane]) + ", but lanes " +
+         lanes_text(others) + " of its warp wait for it in " + op_name(others_op) + " at " +
+         site_text(warp->site[__builtin_ctzll(others)]));
+}
+
+void refuse_other_mask(Warp* warp, unsigned lane, LaneMask mask, const Group& group) {
+  refuse(where(*warp, lane) + " is in " + op_name(group.op) + " at " + site_text(warp->site[lane]) +
+         " with a mask of lanes " + lanes_text(mask) + ", but lanes " + lanes_text(group.arrived) +
+         " wait there with a mask of lanes " + lanes_text(group.mask));
+}
+
+void refuse_wait_for_ended(Warp* warp, unsigned lane, Op op, LaneMask mask) {
+  refuse(where(*warp, lane) + " waits in " + op_name(op) + " at " + site_text(warp->site[lane]) + " for lanes " +
+         lanes_text(warp->exited & mask) + " of its warp, which have ended");
+}
+
+void refuse_barrier_after_end(Warp* warp, unsigned lane) {
+  refuse(where(*warp, lane) + " waits at the barrier at " + site_text(warp->site[lane]) + ", but " +
+         std::to_string(warp->block->exited) + " threads of its block have ended: " + waits_text(state(warp)));
+}
+
+void refuse_other_barrier(Warp* warp, unsigned lane) {
+  const Site here = warp->site[lane], there = warp->block->barrier;
+  if (here.line == there.line && std::strcmp(here.file, there.file) == 0) return;
+  refuse(where(*warp, lane) + " is at the barrier at " + site_text(here) + ", but " +
+         std::to_string(warp->block->arrived) + " threads of its block are at another, at " + site_text(there));
+}
+
+void refuse_end(Warp* warp, unsigned lane) {
+  const Block& block = *warp->block;
+  if (block.arrived != 0)
+    refuse(where(*warp, lane) + " ended without the barrier at " + site_text(block.barrier) + ", where " +
+           std::to_string(block.arrived) + " threads of its block wait");
+  LaneMask waiting = warp->arrived;
+  for (const Group& group : warp->group)
+    if (group.arrived != 0 && (group.mask >> lane & 1) != 0) waiting |= group.arrived;
+  if (waiting == 0) return;
+  refuse(where(*warp, lane) + " ended without the warp operation at " + site_text(warp->site[__builtin_ctzll(waiting)]) +
+         ", where lanes " + lanes_text(waiting) + " of its warp wait with a mask that names it");
+}
+
+void refuse_overflow() {
+  refuse("a thread needs more stack than " + std::to_string(current_worker->stacks->stack_bytes()) +
+         " bytes (cudaLimitStackSize); " + where(*current_warp, current_lane));
+}
 
 void refuse_mask(LaneMask mask, const char* operation, Site site) {
   const LaneMask warp = ~LaneMask(0) >> (kMaxLanes - unsigned(warpSize));
