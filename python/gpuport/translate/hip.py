@@ -5,43 +5,197 @@ from __future__ import annotations
 import re
 
 from .findings import WARNING
-from .names import NameTable, load_names
+from .names import NameTable
 from .source import Source
 
+_W = r"[\w\x80-\xff]"
+# Words that may be CUDA's. They start with one of few characters, so that the search skips most of a file in C.
 _CANDIDATE = re.compile(
-    r"(?:c(?<![\w\x80-\xff]c)(?:u[A-Z]|uda|ublas|ufft|urand|usparse|usolver|udnn|sr|ub\b)"
-    r"|C(?<![\w\x80-\xff]C)(?:U|ub[A-Z])"
-    r"|_(?<![\w\x80-\xff]_)"
-    r"|n(?<![\w\x80-\xff]n)v|N(?<![\w\x80-\xff]N)V"
-    r"|m(?<![\w\x80-\xff]m)ake_cu|a(?<![\w\x80-\xff]a)tomic|a(?<![\w\x80-\xff]a)sm\b"
-    r"|b(?<![\w\x80-\xff]b)sr)[\w\x80-\xff]*",
+    rf"(?:c(?:(?<!{_W}c)|(?<=\bmake_c))u|C(?<!{_W}C)[Uu]|_(?<!{_W}_)[_A-Z])(?:{_W})+", re.ASCII
+)
+# Families that are rare: looked for only in files that hold their first letters.
+_RARE = (
+    ("nv_bfloat16", re.compile(rf"(?<!{_W})nv_bfloat16{_W}*", re.ASCII)),
+    ("nv_bfloat162", re.compile(rf"(?<!{_W})nv_bfloat162{_W}*", re.ASCII)),
+    ("NVCL_", re.compile(rf"(?<!{_W})NVCL_{_W}*", re.ASCII)),
+    ("NVFFT_", re.compile(rf"(?<!{_W})NVFFT_{_W}*", re.ASCII)),
+    ("_block", re.compile(rf"(?<!{_W})atomic{_W}+_block(?!{_W})", re.ASCII)),
+)
+_ASM = re.compile(r"(?<![\w$])(?:asm|__asm__|__asm)\b(?=\s*(?:(?:volatile|__volatile__|inline|goto)\b\s*)*\()", re.ASCII)
+_EMPTY_ASM = re.compile(r'[^("]*\(\s*""\s*[:)]')
+_TEXTURE = re.compile(r"(?<![\w$:])texture\s*<[^;{}()]*>\s*\w+", re.ASCII)
+_CUB = re.compile(r"(?<![\w$.])(?<!->)cub(?=\s*::|\s*[;{])", re.ASCII)
+_CUB_CLASS = re.compile(r"\s*::\s*(\w+)", re.ASCII)
+_OWN_CUB = re.compile(r"\b(?:struct|class|union|enum)\s+cub\b|\bnamespace\s+cub\s*\{", re.ASCII)
+_THRUST = re.compile(r"(?<![\w$])thrust\s*::\s*(cuda|cuda_cub)\b", re.ASCII)
+_THRUST_NAMES = {"cuda": "hip", "cuda_cub": "hip_rocprim"}
+_PASTED = re.compile(
+    r"(?<![\w$])(?:cuda|cu|CU|CUDA|cublas|CUBLAS|cufft|CUFFT|curand|CURAND|cusparse|CUSPARSE|nvrtc|NVRTC)(?:[A-Z_]\w*)?"
+    r"(?=\s*##)",
     re.ASCII,
 )
+_ARCH = "__CUDA_ARCH__"
+_NEEDS_RUNTIME = re.compile(r"(?<![\w$])(?:__global__|__device__|__shared__|__constant__|threadIdx|blockIdx|hip[A-Z]\w*)", re.ASCII)
 
 
-def translate(source: Source) -> None:
+def translate(source: Source, names: NameTable) -> None:
     """Add the edits that make a HIP compiler take the file."""
-    names = load_names()
+    _translate_headers(source, names)
+    code = source.live
+    for match in _CANDIDATE.finditer(code):
+        start = match.start()
+        if code[start] == "c" and code[start - 5 : start] == "make_":
+            start -= 5
+        _translate_name(source, names, start, match.end())
+    for letters, pattern in _RARE:
+        if letters in code:
+            for match in pattern.finditer(code):
+                _translate_name(source, names, *match.span())
+    for name in names.odd_names():
+        if name in code:
+            for match in re.finditer(rf"(?<!{_W}){name}(?!{_W})", code, re.ASCII):
+                _translate_name(source, names, *match.span())
+    _report_plain(source, names)
+    if "cub" in code:
+        _translate_cub(source, names)
+    if "thrust" in code:
+        for match in _THRUST.finditer(code):
+            source.replace(*match.span(1), _THRUST_NAMES[match[1]])
+    _report_constructs(source)
+
+
+def _translate_headers(source: Source, names: NameTable) -> None:
     for header in source.headers:
+        start, end = header.start, header.start + len(header.name) + 2
         new = names.headers.get(header.name)
-        if new:
-            source.replace(header.start + 1, header.start + 1 + len(header.name), new)
-    for match in _CANDIDATE.finditer(source.live):
-        _translate_name(source, names, match.group(), match.start())
+        if new is None and re.fullmatch(r"cub/[\w/]+\.cuh", header.name):
+            new = "hipcub/hipcub.hpp"
+        if new is not None:
+            if new != header.name:
+                source.replace(start + 1, end - 1, new)
+        elif header.name in names.dropped_headers:
+            line = source.code.rfind("#", 0, start)
+            source.replace(line, line, "/* ")
+            source.replace(end, end, " is a part of hip/hip_runtime.h */")
+        elif names.is_unsupported_header(header.name):
+            source.report(
+                "no-hip-header",
+                start,
+                f"HIP has no counterpart of the header '{header.name}'",
+                "include it in a branch of its own, #if defined(GP_TARGET_CUDA)",
+                length=end - start,
+            )
 
 
-def _translate_name(source: Source, names: NameTable, name: str, at: int) -> None:
-    new = names.hip_name(name)
-    if new is not None:
-        if new != name:
-            source.replace(at, at + len(name), new)
-    elif names.is_unsupported(name):
+def _translate_name(source: Source, names: NameTable, start: int, end: int) -> None:
+    name = source.live[start:end]
+    meaning = names.meaning(name)
+    if meaning is None:
+        return
+    if name == _ARCH and not _is_arch_test(source, start, end):
         source.report(
-            "no-hip-name",
-            at,
-            f"HIP has no counterpart of '{name}'",
-            names.hints.get(name, "put it in a branch of its own, #if defined(GP_TARGET_CUDA), or do without"),
-            length=len(name),
+            "cuda-arch-value",
+            start,
+            "the value of __CUDA_ARCH__ has no meaning for HIP",
+            "test defined(__CUDA_ARCH__), or put the comparison in #if defined(GP_TARGET_CUDA)",
+            length=end - start,
         )
-    if name in names.warnings:
-        source.report("warp-width", at, names.warnings[name], "", severity=WARNING, length=len(name))
+    elif meaning.hip is not None:
+        if meaning.hip != name:
+            source.replace(start, end, meaning.hip)
+    elif meaning.unsupported:
+        _report_missing(source, names, name, start)
+    if meaning.warning:
+        source.report("warp-mask", start, f"'{name}': {meaning.warning}", "", severity=WARNING, length=end - start)
+
+
+def _is_arch_test(source: Source, start: int, end: int) -> bool:
+    """Whether `__CUDA_ARCH__` is only asked to be defined."""
+    directive = source.directive_at(start)
+    if directive is None:
+        return False
+    if directive.keyword in ("ifdef", "ifndef", "elifdef", "elifndef", "undef", "define"):
+        return True
+    return re.search(r"\bdefined\s*\(?\s*\Z", source.live[directive.body : start]) is not None
+
+
+def _report_missing(source: Source, names: NameTable, name: str, at: int) -> None:
+    message = f"HIP has no counterpart of '{name}'"
+    source.report("no-hip-name", at, message, names.hint(name), length=len(name))
+
+
+def _report_plain(source: Source, names: NameTable) -> None:
+    """Report calls of CUDA functions with everyday names, unless the file has functions of its own so called."""
+    code = source.live
+    for name in names.plain:
+        if name not in code:
+            continue
+        own = re.compile(rf"(?:[\w>]\s+|[*&]\s*)(?<!return )(?<!else ){name}\s*\(", re.ASCII)
+        if own.search(code) or re.search(rf"#[ \t]*define[ \t]+{name}\b", code):
+            continue
+        for match in re.finditer(rf"(?<![\w$.:])(?<!->){name}(?=\s*\()", code, re.ASCII):
+            _report_missing(source, names, name, match.start())
+
+
+def _translate_cub(source: Source, names: NameTable) -> None:
+    code = source.live
+    if _OWN_CUB.search(code) and not any(h.name.startswith(("cub/", "hipcub/")) for h in source.headers):
+        return
+    for match in _CUB.finditer(code):
+        start, end = match.span()
+        before = code[:start].rstrip()
+        if before.endswith("::") and re.search(r"[\w>]\s*::\Z", before[-200:], re.ASCII):
+            continue  # somebody::cub
+        member = _CUB_CLASS.match(code, end)
+        if member is None and not re.search(r"(?:\bnamespace|=)\Z", before[-20:]):
+            continue  # a variable
+        source.replace(start, end, "hipcub")
+        if member and member[1] in names.unsupported_cub:
+            source.report(
+                "no-hip-name",
+                start,
+                f"hipCUB has no counterpart of 'cub::{member[1]}'",
+                "put it in a branch of its own, #if defined(GP_TARGET_CUDA), or do without",
+                length=member.end() - start,
+            )
+
+
+def _report_constructs(source: Source) -> None:
+    """Report what is CUDA's by form and not by name."""
+    code = source.live
+    if "asm" in code:
+        for match in _ASM.finditer(code):
+            if _EMPTY_ASM.match(source.live, match.end()):
+                continue
+            source.report(
+                "inline-ptx",
+                match.start(),
+                "inline PTX: no other compiler knows these instructions",
+                "put it in #if defined(GP_TARGET_CUDA) and the counterpart for the other targets beside it",
+                length=len(match.group()),
+            )
+    if "texture" in code:
+        for match in _TEXTURE.finditer(code):
+            source.report(
+                "texture-reference",
+                match.start(),
+                "a texture reference: removed from CUDA 12 and from HIP",
+                "use a texture object, cudaCreateTextureObject",
+                length=len("texture"),
+            )
+    if "##" in code:
+        for match in _PASTED.finditer(code):
+            source.report(
+                "pasted-name",
+                match.start(),
+                f"a CUDA name is pasted together from '{match.group()}' and a macro argument",
+                "pass the whole name to the macro",
+                length=len(match.group()),
+            )
+
+
+def missing_runtime_header(source: Source, text: str) -> bool:
+    """Whether a `.cu` file leans on nvcc, which includes the runtime header by itself."""
+    if not source.name.endswith(".cu") or re.search(r"#[ \t]*include[ \t]*[<\"]hip/hip_runtime(?:_api)?\.h", text):
+        return False
+    return _NEEDS_RUNTIME.search(source.live) is not None or "<<<" in source.live or _NEEDS_RUNTIME.search(text) is not None

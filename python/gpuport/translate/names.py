@@ -2,64 +2,131 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .naming import regular_name
 
 TABLE_NAME = "hipify.toml"
+DEFAULT_HINT = "put it in a branch of its own, #if defined(GP_TARGET_CUDA), or do without"
+
+
+class Meaning(NamedTuple):
+    """What the table says about a CUDA name: its HIP name, or that HIP has none, and a warning."""
+
+    hip: str | None
+    unsupported: bool
+    warning: str = ""
 
 
 class NameTable:
-    """What is known about CUDA names; later files add to earlier ones and win over them."""
+    """What is known about CUDA names; later tables add to earlier ones and win over them."""
 
     def __init__(self) -> None:
-        self._hip: dict[str, str] = {}
+        self._renamed: dict[str, str] = {}
         self._regular: set[str] = set()
         self._unsupported: set[str] = set()
-        self.hints: dict[str, str] = {}
+        self._patterns: list[str] = []
+        self._warnings: dict[str, str] = {}
+        self._hints: dict[str, str] = {}
+        self._meanings: dict[str, Meaning | None] = {}
+        self._odd: list[str] | None = None
+        self.plain: set[str] = set()
         self.headers: dict[str, str] = {}
-        self.warnings: dict[str, str] = {}
+        self.dropped_headers: set[str] = set()
+        self.unsupported_headers: set[str] = set()
+        self._header_patterns: list[str] = []
+        self.unsupported_cub: set[str] = set()
 
     def add(self, table: dict[str, Any]) -> None:
         """Add the content of one table file."""
+        self._meanings.clear()
+        self._odd = None
         for group in table.get("names", {}).values():
-            for name in group.get("unsupported", "").split():
+            self._add_names(group)
+        for name, hip in table.get("headers", {}).items():
+            if isinstance(hip, str):
+                self._forget_header(name)
+                self.headers[name] = hip
+        for kind, known in (("dropped", self.dropped_headers), ("unsupported", self.unsupported_headers)):
+            group = table.get("headers", {}).get(kind, {})
+            for name in group.get("names", "").split():
+                self._forget_header(name)
+                known.add(name)
+            self._header_patterns += group.get("patterns", [])
+        self.unsupported_cub.update(table.get("cub", {}).get("unsupported", "").split())
+        self._warnings.update(table.get("warnings", {}))
+        self._hints.update(table.get("hints", {}))
+
+    def _add_names(self, group: dict[str, Any]) -> None:
+        for key, known in (
+            ("regular", self._regular),
+            ("unsupported", self._unsupported),
+            ("plain", self.plain),
+        ):
+            for name in group.get(key, "").split():
                 self._forget(name)
-                self._unsupported.add(name)
-            for name in group.get("regular", "").split():
-                self._forget(name)
-                self._regular.add(name)
-            words = group.get("renamed", "").split()
-            for name, hip in zip(words[::2], words[1::2], strict=True):
-                self._forget(name)
-                self._hip[name] = hip
-        self.headers.update(table.get("headers", {}))
-        self.hints.update(table.get("hints", {}))
-        self.warnings.update(table.get("warnings", {}))
+                known.add(name)
+        words = group.get("renamed", "").split()
+        for name, hip in zip(words[::2], words[1::2], strict=True):
+            self._forget(name)
+            self._renamed[name] = hip
+        self._patterns += group.get("unsupported_patterns", [])
 
     def _forget(self, name: str) -> None:
-        self._hip.pop(name, None)
-        self._regular.discard(name)
-        self._unsupported.discard(name)
+        self._renamed.pop(name, None)
+        for known in (self._regular, self._unsupported, self.plain):
+            known.discard(name)
 
-    def hip_name(self, name: str) -> str | None:
-        """What HIP calls `name`; None if the table knows no HIP name for it."""
-        known = self._hip.get(name)
-        if known is not None:
-            return known
-        return regular_name(name) if name in self._regular else None
+    def _forget_header(self, name: str) -> None:
+        self.headers.pop(name, None)
+        self.dropped_headers.discard(name)
+        self.unsupported_headers.discard(name)
 
-    def is_unsupported(self, name: str) -> bool:
-        """Whether CUDA has `name` and HIP has nothing for it."""
-        return name in self._unsupported
+    def meaning(self, name: str) -> Meaning | None:
+        """What is known about `name`; None if it is no name of CUDA's."""
+        try:
+            return self._meanings[name]
+        except KeyError:
+            found = self._meanings[name] = self._find(name)
+            return found
 
-    def cuda_names(self) -> Iterable[str]:
-        """Every CUDA name that the table knows."""
-        return [*self._hip, *self._regular, *self._unsupported]
+    def _find(self, name: str) -> Meaning | None:
+        if name in self._renamed:
+            return Meaning(self._renamed[name], False)
+        if name in self._regular:
+            return Meaning(regular_name(name), False)
+        for pattern, warning in self._warnings.items():
+            if re.fullmatch(pattern, name, re.ASCII):
+                return Meaning(None, False, warning)
+        if name in self._unsupported or any(re.fullmatch(p, name, re.ASCII) for p in self._patterns):
+            return Meaning(None, True)
+        return None
+
+    def hint(self, name: str) -> str:
+        """What to do about a name that HIP lacks."""
+        for pattern, hint in self._hints.items():
+            if re.fullmatch(pattern, name, re.ASCII):
+                return hint
+        return DEFAULT_HINT
+
+    def is_unsupported_header(self, name: str) -> bool:
+        """Whether an include of `name` is of CUDA and HIP has nothing in its place."""
+        return name in self.unsupported_headers or any(re.fullmatch(p, name) for p in self._header_patterns)
+
+    def odd_names(self) -> list[str]:
+        """Names with a meaning that do not start as nearly all do: with cu, CU or an underscore."""
+        if self._odd is None:
+            known = (*self._renamed, *self._regular, *self._unsupported)
+            self._odd = [name for name in known if not name.startswith(("cu", "CU", "Cu", "_", "make_cu"))]
+        return self._odd
+
+    def cuda_names(self) -> list[str]:
+        """Every CUDA name that the table knows by itself, not by a pattern."""
+        return [*self._renamed, *self._regular, *self._unsupported, *self.plain]
 
 
 def table_path() -> Path:
@@ -79,5 +146,8 @@ def load_names(*extra: Path) -> NameTable:
     names = NameTable()
     for path in (table_path(), *extra):
         with path.open("rb") as file:
-            names.add(tomllib.load(file))
+            try:
+                names.add(tomllib.load(file))
+            except (tomllib.TOMLDecodeError, ValueError, AttributeError) as error:
+                raise ValueError(f"{path}: not a table of names: {error}") from error
     return names

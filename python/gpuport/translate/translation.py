@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from . import cpu
+from . import cpu, hip
 from .conditions import TARGET_MACROS
 from .errors import TranslationError
 from .findings import ERROR, Finding
+from .names import load_names
 from .source import BYTE_ORDER_MARK, Source
 
 TARGETS = ("hip", "cpu")
+
+_RUNTIME_INCLUDE = "#include <hip/hip_runtime.h>"
+_HAS_LINE_DIRECTIVE = re.compile(rf'(?:{BYTE_ORDER_MARK})?(?:{_RUNTIME_INCLUDE}\r?\n)?#line 1 "')
 
 
 class Translation(NamedTuple):
@@ -41,20 +46,25 @@ def translate_bytes(
     *,
     line_directive: bool = False,
     macros: Mapping[str, int | None] | None = None,
+    tables: Sequence[Path] = (),
 ) -> TranslatedBytes:
     """Translate the bytes of a file; `name` stands in findings and in the `#line` directive."""
     if target not in TARGETS:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}, not {target!r}")
     source = Source.from_bytes(data, name, {**TARGET_MACROS[target], **(macros or {})})
+    first_lines = []
     if target == "cpu":
         cpu.translate(source)
+        text = source.render()
     else:
-        from . import hip  # the name table takes time to read; the other target has no use for it
-
-        hip.translate(source)
-    text = source.render()
-    if line_directive:
-        text = _with_line_directive(text, name)
+        hip.translate(source, load_names(*tables))
+        text = source.render()
+        if hip.missing_runtime_header(source, text):
+            first_lines.append(_RUNTIME_INCLUDE)
+    if line_directive and not _HAS_LINE_DIRECTIVE.match(text):
+        first_lines.append(_line_directive(name))
+    if first_lines:
+        text = _with_first_lines(text, first_lines)
     findings = sorted(source.findings, key=lambda finding: (finding.line, finding.column))
     return TranslatedBytes(text.encode("latin-1"), tuple(findings))
 
@@ -75,13 +85,16 @@ def hipify(source: str | Path, *, target: str = "hip", strict: bool = True) -> T
     return Translation(result.data.decode("utf-8", "surrogateescape"), result.findings)
 
 
-def _with_line_directive(text: str, name: str) -> str:
-    """`text` with a first line that makes compilers name the original file."""
-    escaped = name.encode("utf-8", "surrogateescape").decode("latin-1")
-    escaped = escaped.replace("\\", "\\\\").replace('"', '\\"')
+def _with_first_lines(text: str, lines: list[str]) -> str:
+    """`text` with lines in front, behind a byte order mark and with the line end of the file."""
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     body = text[len(mark) :]
-    if body.startswith("#line 1 "):
-        return text
     end = "\r\n" if body.partition("\n")[0].endswith("\r") else "\n"
-    return f'{mark}#line 1 "{escaped}"{end}{body}'
+    return mark + "".join(line + end for line in lines) + body
+
+
+def _line_directive(name: str) -> str:
+    """The line that makes compilers name the original file."""
+    escaped = name.encode("utf-8", "surrogateescape").decode("latin-1")
+    escaped = escaped.replace("\\", "\\\\").replace('"', '\\"')
+    return f'#line 1 "{escaped}"'
