@@ -15,6 +15,9 @@ VARIABLES = re.compile(
     r"CUDA|HIP|ROCM|GPU_TARGETS|^CC$|^CXX$|^C(XX)?FLAGS$|^CMAKE_|^SKBUILD_|^PYTHONPATH$"
 )
 
+# What is tested is which steps run, not how well they optimise.
+QUICK = "CMAKE_CXX_FLAGS_RELEASE=-O0"
+
 
 def clean_environment() -> dict[str, str]:
     """The environment without what would steer the search for compilers."""
@@ -71,7 +74,7 @@ def copy_project(folder: Path) -> Path:
     folder.mkdir(parents=True)
     for name in ("CMakeLists.txt", "pyproject.toml", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
-    ignored = shutil.ignore_patterns("__pycache__")
+    ignored = shutil.ignore_patterns("__pycache__", ".*_cache")
     for name in ("cmake", "kernels/cpu", "python/gpuport/toolchain", "python/gpuport/translate"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     (folder / "kernels/hip").mkdir()
