@@ -21,17 +21,16 @@ _RARE = (
     ("NVFFT_", re.compile(rf"(?<!{_W})NVFFT_{_W}*", re.ASCII)),
     ("_block", re.compile(rf"(?<!{_W})atomic{_W}+_block(?!{_W})", re.ASCII)),
 )
-_ASM = re.compile(r"(?<![\w$])(?:asm|__asm__|__asm)\b(?=\s*(?:(?:volatile|__volatile__|inline|goto)\b\s*)*\()", re.ASCII)
+_ASM = re.compile(r"asm(?:(?<![\w$]asm)|(?<=\b__asm))(?:__)?\b(?=\s*(?:(?:volatile|__volatile__|inline|goto)\b\s*)*\()", re.ASCII)
 _EMPTY_ASM = re.compile(r'[^("]*\(\s*""\s*[:)]')
-_TEXTURE = re.compile(r"(?<![\w$:])texture\s*<[^;{}()]*>\s*\w+", re.ASCII)
-_CUB = re.compile(r"(?<![\w$.])(?<!->)cub(?=\s*::|\s*[;{])", re.ASCII)
+_TEXTURE = re.compile(r"texture(?<![\w$:]texture)\s*<[^;{}()]*>\s*\w+", re.ASCII)
+_CUB = re.compile(r"cub(?<![\w$.]cub)(?<!->cub)(?=\s*::|\s*[;{])", re.ASCII)
 _CUB_CLASS = re.compile(r"\s*::\s*(\w+)", re.ASCII)
 _OWN_CUB = re.compile(r"\b(?:struct|class|union|enum)\s+cub\b|\bnamespace\s+cub\s*\{", re.ASCII)
-_THRUST = re.compile(r"(?<![\w$])thrust\s*::\s*(cuda|cuda_cub)\b", re.ASCII)
+_THRUST = re.compile(r"thrust(?<![\w$]thrust)\s*::\s*(cuda|cuda_cub)\b", re.ASCII)
 _THRUST_NAMES = {"cuda": "hip", "cuda_cub": "hip_rocprim"}
 _PASTED = re.compile(
-    r"(?<![\w$])(?:cuda|cu|CU|CUDA|cublas|CUBLAS|cufft|CUFFT|curand|CURAND|cusparse|CUSPARSE|nvrtc|NVRTC)(?:[A-Z_]\w*)?"
-    r"(?=\s*##)",
+    r"(?<![\w$])(?:cuda|CUDA|cu|CU|(?:cu|CU)(?:blas|BLAS|fft|FFT|rand|RAND|sparse|SPARSE)|nvrtc|NVRTC)(?:[A-Z_]\w*)?\s*\Z",
     re.ASCII,
 )
 _ARCH = "__CUDA_ARCH__"
@@ -183,15 +182,18 @@ def _report_constructs(source: Source) -> None:
                 "use a texture object, cudaCreateTextureObject",
                 length=len("texture"),
             )
-    if "##" in code:
-        for match in _PASTED.finditer(code):
+    at = code.find("##")
+    while at >= 0:
+        pasted = _PASTED.search(code, max(0, at - 80), at)
+        if pasted:
             source.report(
                 "pasted-name",
-                match.start(),
-                f"a CUDA name is pasted together from '{match.group()}' and a macro argument",
+                pasted.start(),
+                f"a CUDA name is pasted together from '{pasted.group().strip()}' and a macro argument",
                 "pass the whole name to the macro",
-                length=len(match.group()),
+                length=len(pasted.group().strip()),
             )
+        at = code.find("##", at + 2)
 
 
 def missing_runtime_header(source: Source, text: str) -> bool:

@@ -23,7 +23,9 @@ _LINE_COMMENT = rf"//[^\n\\]*(?:\\(?:[ \t\f\v]*\r?\n)?[^\n\\]*)*"
 _BLOCK_COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/|\Z)"
 _ESCAPE = r"\\(?:[ \t\f\v]*\r?\n|.)"
 _STRING = rf'"[^"\\\n]*(?:{_ESCAPE}[^"\\\n]*)*"'
-_CHAR = rf"'[^'\\\n]*(?:{_ESCAPE}[^'\\\n]*)*'"
+# A quote behind a letter or digit is a digit separator, unless the letters are a prefix of the literal.
+_CHAR_TAIL = rf"[^'\\\n]*(?:{_ESCAPE}[^'\\\n]*)*'"
+_CHAR = f"'{_CHAR_TAIL}"
 _RAW_TAIL = r'"(?P<delimiter>[^()\\ \t\r\n]{0,16})\(.*?\)(?P=delimiter)"'
 _HEADER_NAME = r'(?:<[^>\n]*>|"[^"\n]*")'
 _GAP = r"(?:[ \t]|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*"
@@ -32,16 +34,17 @@ _MESSAGE = r"\#[ \t]*(?:error|warning)\b[^\n]*"
 
 _FLAGS = re.ASCII | re.DOTALL
 
-# Each branch starts with one character of a small set: the search then skips all others in C.
+# Each branch starts with one character of a small set, and its group is an empty one at the end: so the search skips
+# all other characters in C and gives up on most branches after one comparison.
 _NOT_CODE = re.compile(
     rf"""
-      (?P<comment>{_LINE_COMMENT}|{_BLOCK_COMMENT})
-    | (?P<raw>R(?:(?<!{WORD}R)|(?<=\bLR)|(?<=\buR)|(?<=\bUR)|(?<=\bu8R)){_RAW_TAIL})
-    | (?P<string>{_STRING})
-    | (?P<char>{_CHAR})
-    | (?P<include>{_INCLUDE})
-    | (?P<message>{_MESSAGE})
-    | (?P<number>\d(?<!{WORD}\d)[\w.]*(?:'\w[\w.]*)+)
+      {_LINE_COMMENT}(?:\n[ \t]*{_LINE_COMMENT})*(?P<line_comment>)
+    | {_BLOCK_COMMENT}(?P<block_comment>)
+    | R(?:(?<!{WORD}R)|(?<=\bLR)|(?<=\buR)|(?<=\bUR)|(?<=\bu8R)){_RAW_TAIL}(?P<raw>)
+    | {_STRING}(?P<string>)
+    | '(?:(?<!{WORD}')|(?<=\b[LuU]')|(?<=\bu8')|(?<=\bcase')|(?<=\breturn')){_CHAR_TAIL}(?P<char>)
+    | {_INCLUDE}(?P<include>)
+    | {_MESSAGE}(?P<message>)
     """,
     _FLAGS | re.VERBOSE,
 )
@@ -102,10 +105,8 @@ def mask(text: str) -> tuple[str, list[HeaderName]]:
         if kind in ("string", "char"):
             quote = text[start]
             pieces.append(quote + " " * (end - start - 2) + quote)
-        elif kind in ("delimiter", "raw"):
+        elif kind == "raw":
             pieces.append('R"' + " " * (end - start - 3) + '"')
-        elif kind == "number":
-            pieces.append("0" * (end - start))
         elif kind == "include":
             name = _LAST_HEADER_NAME.search(match.group())
             assert name is not None
@@ -121,10 +122,10 @@ def mask(text: str) -> tuple[str, list[HeaderName]]:
 
 def without_comments(text: str) -> str:
     """`text` with each comment as one blank."""
-    return _NOT_CODE.sub(lambda m: " " if m.lastgroup == "comment" else m.group(), text)
+    return _NOT_CODE.sub(lambda m: " " if m.lastgroup in ("line_comment", "block_comment") else m.group(), text)
 
 
-_TIGHT_SPLICE = re.compile(rf"(?<=[^ \t\r\n\f\v])(?:{SPLICE})+(?=[^ \t\r\n\f\v])")
+_TIGHT_SPLICE = re.compile(rf"\\(?<=[^ \t\r\n\f\v]\\)[ \t\f\v]*\r?\n(?:{SPLICE})*(?=[^ \t\r\n\f\v])")
 _RAW_STRING = re.compile(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|(?P<raw>\bR{_RAW_TAIL})|{_STRING}", _FLAGS)
 
 
