@@ -1,0 +1,179 @@
+"""From a file to the GPU code in it, through every wrapping: wheel, archive, host ELF, bundle."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+
+from . import amdgpu, archive, bundle, cubin, fatbin
+from .demangle import demangled
+from .elf import HOSTS, MACHINE_AMDGPU, MACHINE_CUDA, MAGIC, RELOCATABLE, Elf
+from .errors import FormatError
+from .model import Image, Inspection, KernelResources, Module, Vendor
+
+_ZIP_MAGIC = b"PK\x03\x04"
+_BITCODE_MAGICS = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_BUNDLE_SECTION = "__CLANG_OFFLOAD_BUNDLE__"
+
+
+def inspect(path: str | PathLike[str]) -> Inspection:
+    """The resource table of every kernel in a `.so`, program, object, wheel, static library,
+    cubin, fatbin, hsaco or offload bundle.
+
+    Raises OSError where the file cannot be read, FormatError (a gpuport.Error) where it is damaged
+    or none of these. A file with host code only gives an empty table.
+    """
+    name = fspath(path)
+    scanner = _Scanner()
+    try:
+        scanner.file(memoryview(Path(name).read_bytes()), name)
+    except FormatError as error:
+        raise FormatError(f"{name}: {error}") from None
+    names = demangled(kernel.symbol for kernel in scanner.kernels)
+    kernels = [replace(kernel, name=names[kernel.symbol]) for kernel in scanner.kernels]
+    return Inspection(name, kernels, scanner.images, scanner.modules)
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.kernels: list[KernelResources] = []
+        self.images: list[Image] = []
+        self.modules: list[Module] = []
+
+    def file(self, data: memoryview, name: str) -> None:
+        if not data:
+            raise FormatError("the file is empty")
+        if data[:4] == _ZIP_MAGIC:
+            self._members(_zip_members(data), name)
+        elif data[: len(archive.MAGIC)] == archive.MAGIC:
+            self._members(list(archive.members(data)), name)
+        else:
+            host = None
+            if data[:4] == MAGIC and not _is_device(elf := Elf(data)):
+                host = HOSTS.get(elf.machine, f"machine {elf.machine}")
+            self.modules.append(Module(name, host))
+            self._image(data, name, "")
+
+    def _members(self, members: list[tuple[str, memoryview]], name: str) -> None:
+        """Those that are modules; the Python files and texts of a wheel say nothing here."""
+        for member, data in members:
+            if any(data[: len(magic)] == magic for magic in _READERS):
+                try:
+                    self.file(data, f"{name}!{member}")
+                except FormatError as error:
+                    raise FormatError(f"{member}: {error}") from None
+
+    def _image(self, data: memoryview, module: str, label: str) -> None:
+        """`label` is the architecture that the wrapping tells, where the content does not."""
+        for magic, read in _READERS.items():
+            if data[: len(magic)] == magic:
+                return read(self, data, module, label)
+        if re.search(rb"^\s*\.version\s+\d", bytes(data[:4096]), re.MULTILINE):
+            return self._ptx_text(data, module)
+        raise FormatError(
+            "no format that is read here (ELF, wheel, static library, fatbin, offload bundle, PTX)"
+        )
+
+    def _elf(self, data: memoryview, module: str, label: str) -> None:
+        elf = Elf(data)
+        if elf.machine == MACHINE_CUDA:
+            arch = cubin.architecture(elf, label)
+            self._add_code("nvidia", elf, arch, list(cubin.kernels(elf, module, arch)), module)
+        elif elf.machine == MACHINE_AMDGPU:
+            described = amdgpu.metadata(elf)
+            arch = amdgpu.architecture(elf, described)
+            self._add_code("amd", elf, arch, list(amdgpu.kernels(described, module, arch)), module)
+        else:
+            self._host(elf, module)
+
+    def _add_code(
+        self, vendor: Vendor, elf: Elf, arch: str, kernels: list[KernelResources], module: str
+    ) -> None:
+        relocatable = elf.type == RELOCATABLE
+        self.kernels += kernels
+        self.images.append(Image(module, vendor, "code", arch, relocatable))
+
+    def _host(self, elf: Elf, module: str) -> None:
+        if not elf.sections:
+            raise FormatError("ELF: no section table, so code for a GPU could not be found")
+        parts = {section.name: elf.content(section) for section in elf.sections if section.size}
+        # After device linking the objects that went into it stay in __nv_relfatbin.
+        for name in (".nv_fatbin", "__nv_relfatbin"):
+            if name in parts:
+                self._fatbin(parts[name], module, "")
+                break
+        for name, content in parts.items():
+            if name.startswith(".hip_fatbin"):
+                self._bundle(content, module, "")
+            elif name == ".llvm.offloading":
+                self._offload_binary(content, module, "")
+            elif name.startswith(_BUNDLE_SECTION):
+                self._bundle_entry(name.removeprefix(_BUNDLE_SECTION), content, module)
+
+    def _fatbin(self, data: memoryview, module: str, label: str) -> None:
+        for entry in fatbin.entries(data):
+            number = f"{entry.number}{entry.suffix}"
+            if entry.kind == fatbin.CUBIN:
+                self._elf(entry.payload(), module, f"sm_{number}")
+            elif entry.kind == fatbin.PTX:
+                self.images.append(Image(module, "nvidia", "ptx", f"compute_{number}"))
+            elif entry.kind == fatbin.LTO_IR:
+                self.images.append(Image(module, "nvidia", "ir", f"lto_{number}"))
+            else:
+                raise FormatError(f"fat binary: entry of an unknown kind, {entry.kind}")
+
+    def _bundle(self, data: memoryview, module: str, label: str) -> None:
+        for name, content in bundle.bundled(data):
+            self._bundle_entry(name, content, module)
+
+    def _bundle_entry(self, name: str, content: memoryview, module: str) -> None:
+        if not name.startswith("host-") and len(content):
+            # hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-; older: hip-amdgcn-amd-amdhsa-gfx90a
+            target = re.search(r"-((?:gfx|sm_)\w+(?:-generic)?(?::\S+)?)$", name)
+            self._image(content, module, target[1] if target else "")
+
+    def _offload_binary(self, data: memoryview, module: str, label: str) -> None:
+        for arch, content in bundle.offload_binaries(data):
+            self._image(content, module, arch)
+
+    def _bitcode(self, data: memoryview, module: str, label: str) -> None:
+        vendor: Vendor = "nvidia" if label.startswith("sm_") else "amd"
+        self.images.append(Image(module, vendor, "ir", label or "bitcode"))
+
+    def _ptx_text(self, data: memoryview, module: str) -> None:
+        target = re.search(rb"^\s*\.target\s+sm_(\d+[af]?)", bytes(data), re.MULTILINE)
+        if target is None:
+            raise FormatError("PTX without a .target")
+        self.images.append(Image(module, "nvidia", "ptx", f"compute_{target[1].decode()}"))
+
+
+_READERS: dict[bytes, Callable[[_Scanner, memoryview, str, str], None]] = {
+    MAGIC: _Scanner._elf,
+    fatbin.MAGIC: _Scanner._fatbin,
+    bundle.MAGIC: _Scanner._bundle,
+    bundle.COMPRESSED_MAGIC: _Scanner._bundle,
+    bundle.BINARY_MAGIC: _Scanner._offload_binary,
+    **dict.fromkeys(_BITCODE_MAGICS, _Scanner._bitcode),
+}
+
+
+def _is_device(elf: Elf) -> bool:
+    return elf.machine in (MACHINE_CUDA, MACHINE_AMDGPU)
+
+
+def _zip_members(data: memoryview) -> list[tuple[str, memoryview]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as wheel:
+            return [
+                (entry.filename, memoryview(wheel.read(entry)))
+                for entry in wheel.infolist()
+                if not entry.is_dir()
+            ]
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise FormatError(f"wheel: {error}") from None
