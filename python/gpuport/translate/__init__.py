@@ -1,6 +1,7 @@
-"""CUDA C++ to the text that a HIP compiler (`hip`) or a host compiler with the SIMT runtime (`cpu`) takes.
+"""CUDA C++ for a HIP compiler (`hip`), or for a host compiler and the SIMT runtime (`cpu`).
 
-Standard library only: the build runs this package from the source tree, before anything is installed.
+Standard library only: the build runs this package from the source tree, before anything is
+installed.
 """
 
 from .errors import TranslationError

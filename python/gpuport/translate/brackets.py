@@ -50,10 +50,10 @@ def opening(code: str, closer: int, start: int) -> int:
 
 
 def closing_angle(code: str, opener: int, end: int) -> int:
-    """The offset of the `>` that closes a template list opened at `opener`, or -1 if it is a comparison.
+    """The offset of the `>` that closes the template list opened at `opener`, -1 for a comparison.
 
-    C++ needs to know which names are templates; this decides by form: a template list hugs its name and what
-    follows it can follow a type.
+    C++ needs to know which names are templates; this decides by form: a template list hugs its name
+    and what follows it can follow a type.
     """
     if opener == 0 or not _NAME_END.match(code[opener - 1]):
         return -1

@@ -1,7 +1,7 @@
 """Which branches of a file's preprocessor conditionals are dead for a target.
 
-A condition is true, false or unknown. It is unknown as soon as it depends on a macro that the target does not
-decide; a branch is dead only if that is certain, and everything else is live.
+A condition is true, false or unknown. It is unknown as soon as it depends on a macro that the
+target does not decide; a branch is dead only if that is certain, and everything else is live.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from typing import NamedTuple
 # None: certainly not defined. A macro that is not in the mapping is undecided.
 Macros = Mapping[str, int | None]
 
-_NEUTRAL: dict[str, int | None] = {"GP_TARGET_CUDA": None, "__NVCC__": None, "__HIP_PLATFORM_NVIDIA__": None}
+_NEUTRAL: dict[str, int | None] = {
+    "GP_TARGET_CUDA": None,
+    "__NVCC__": None,
+    "__HIP_PLATFORM_NVIDIA__": None,
+}
 
-# `__CUDACC__`, `__HIPCC__` and `__HIP_DEVICE_COMPILE__` are left undecided: a header may be compiled as host code and
-# as device code, and both are code of the target.
+# `__CUDACC__`, `__HIPCC__` and `__HIP_DEVICE_COMPILE__` are left undecided: a header may be
+# compiled as host code and as device code, and both are code of the target.
 TARGET_MACROS: dict[str, dict[str, int | None]] = {
     "hip": {
         **_NEUTRAL,
@@ -45,7 +49,7 @@ _CONTINUATION = re.compile(r"\\[ \t\f\v]*\r?\n")
 
 
 class Directive(NamedTuple):
-    """A preprocessor line: `start` is its `#`, `body` the end of its keyword, `end` its last character + 1."""
+    """A preprocessor line: the offsets of its `#`, of the end of its keyword, and of its end."""
 
     keyword: str
     start: int
@@ -72,10 +76,11 @@ def directives(masked: str) -> list[Directive]:
 def dead_ranges(masked: str, lines: list[Directive], macros: Macros) -> Iterator[tuple[int, int]]:
     """Ranges of the text that the target never compiles, and conditions that are decided.
 
-    A decided condition is not translated: `#if defined(GP_TARGET_CUDA) && CUDART_VERSION > 12000` asks
-    nothing of HIP.
+    A decided condition is not translated: `#if defined(GP_TARGET_CUDA) && CUDART_VERSION > 12000`
+    asks nothing of HIP.
     """
-    # One entry an open #if: is it in live code, has a branch certainly been taken, where does the dead part start.
+    # One entry an open #if: is it in live code, has a branch certainly been taken, where does the
+    # dead part start.
     stack: list[tuple[bool, bool, int | None]] = []
     live = True
     for line in lines:
@@ -100,7 +105,11 @@ def dead_ranges(masked: str, lines: list[Directive], macros: Macros) -> Iterator
             value = False
             if not taken:
                 condition = keyword.removeprefix("el") if keyword != "else" else ""
-                value = _condition(condition, masked[line.body : line.end], macros) if condition else True
+                value = (
+                    _condition(condition, masked[line.body : line.end], macros)
+                    if condition
+                    else True
+                )
             if value is not None:
                 yield line.body, line.end
             stack.append((outer, taken or value is True, line.end if value is False else None))
@@ -127,10 +136,17 @@ _PIECE = re.compile(
     r"([uUlLzZ]*)",
     re.ASCII,
 )
-_BINARY: list[tuple[str, ...]] = [("||",), ("&&",), ("==", "!="), ("<", ">", "<=", ">="), ("+", "-"), ("*",)]
+_BINARY: list[tuple[str, ...]] = [
+    ("||",),
+    ("&&",),
+    ("==", "!="),
+    ("<", ">", "<=", ">="),
+    ("+", "-"),
+    ("*",),
+]
 
 
-class _Undecided(Exception):
+class _UndecidedError(Exception):
     pass
 
 
@@ -145,7 +161,7 @@ class _Expression:
     def value(self) -> int | None:
         try:
             value = self._binary(0)
-        except _Undecided:
+        except _UndecidedError:
             return None
         return value if self._next == len(self._pieces) else None
 
@@ -155,7 +171,7 @@ class _Expression:
     def _take(self) -> str:
         piece = self._peek()
         if not piece:
-            raise _Undecided
+            raise _UndecidedError
         self._next += 1
         return piece
 
@@ -179,7 +195,7 @@ class _Expression:
         if piece == "(":
             value = self._binary(0)
             if self._take() != ")":
-                raise _Undecided
+                raise _UndecidedError
             return value
         if piece.startswith("defined") and piece != "defined":
             name = piece[len("defined") :].strip(" \t()")
@@ -189,7 +205,7 @@ class _Expression:
         if piece in ("true", "false"):
             return int(piece == "true")
         if not (piece[0].isalpha() or piece[0] == "_"):
-            raise _Undecided
+            raise _UndecidedError
         if self._peek() == "(":
             self._skip_arguments()
             return None

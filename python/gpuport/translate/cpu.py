@@ -1,4 +1,4 @@
-"""Target `cpu`: launches and `__shared__` objects become macros of the SIMT runtime, all else stays."""
+"""Target `cpu`: launches and `__shared__` objects become macros of the SIMT runtime."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def _rewrite_launch(source: Source, launch: Launch) -> None:
         source.report(
             "launch-arguments",
             launch.open,
-            "an empty launch argument" if empty is not None else f"a launch with {count} configuration arguments",
+            "an empty launch argument"
+            if empty is not None
+            else f"a launch with {count} configuration arguments",
             "write <<<grid, block>>>, with shared bytes and stream where needed",
             length=3,
         )

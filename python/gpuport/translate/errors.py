@@ -1,17 +1,17 @@
-"""The translator's one exception, importable with nothing but the standard library."""
+"""The translator's exception: the package's, or its twin where the translator runs alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+try:
+    from ..errors import TranslationError
+except ImportError:  # run from the source tree, as `python -m translate`
 
-if TYPE_CHECKING:
-    from .findings import Finding
+    class TranslationError(RuntimeError):  # type: ignore[no-redef]
+        """The translator refused a source. `findings` holds what it found, in source order."""
+
+        def __init__(self, message: str = "", findings: tuple[object, ...] = ()) -> None:
+            super().__init__(message)
+            self.findings = tuple(findings)
 
 
-class TranslationError(RuntimeError):
-    """A source that cannot be translated; `findings` holds everything that was found in it."""
-
-    def __init__(self, findings: Sequence[Finding]) -> None:
-        self.findings = tuple(findings)
-        super().__init__("\n".join(finding.render() for finding in self.findings))
+__all__ = ["TranslationError"]

@@ -8,8 +8,8 @@ ERROR = "error"
 WARNING = "warning"
 
 
-# A NamedTuple and not a dataclass: `dataclasses` imports `inspect`, which costs more than the rest of the
-# start-up of this tool, and the build starts it once a file.
+# A NamedTuple and not a dataclass: `dataclasses` imports `inspect`, which costs more than the rest
+# of the start-up of this tool, and the build starts it once a file.
 class Finding(NamedTuple):
     """One fault, with where it is, what it is and what to do about it."""
 
@@ -25,7 +25,9 @@ class Finding(NamedTuple):
 
     def render(self) -> str:
         """The finding as a compiler would print it: place, message, line, caret, what to do."""
-        head = f"{self.file}:{self.line}:{self.column}: {self.severity}: {self.message} [{self.rule}]"
+        head = (
+            f"{self.file}:{self.line}:{self.column}: {self.severity}: {self.message} [{self.rule}]"
+        )
         before = self.source[: self.column - 1]
         # Tabs stay tabs under the line, so that the caret stands right at any tab width.
         pad = "".join(c if c == "\t" else " " for c in before)

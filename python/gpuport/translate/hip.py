@@ -9,7 +9,8 @@ from .names import NameTable
 from .source import Source
 
 _W = r"[\w\x80-\xff]"
-# Words that may be CUDA's. They start with one of few characters, so that the search skips most of a file in C.
+# Words that may be CUDA's. They start with one of few characters, so that the search skips most of
+# a file in C.
 _CANDIDATE = re.compile(
     rf"(?:c(?:(?<!{_W}c)|(?<=\bmake_c))u|C(?<!{_W}C)[Uu]|_(?<!{_W}_)[_A-Z])(?:{_W})+", re.ASCII
 )
@@ -21,7 +22,10 @@ _RARE = (
     ("NVFFT_", re.compile(rf"(?<!{_W})NVFFT_{_W}*", re.ASCII)),
     ("_block", re.compile(rf"(?<!{_W})atomic{_W}+_block(?!{_W})", re.ASCII)),
 )
-_ASM = re.compile(r"asm(?:(?<![\w$]asm)|(?<=\b__asm))(?:__)?\b(?=\s*(?:(?:volatile|__volatile__|inline|goto)\b\s*)*\()", re.ASCII)
+_ASM = re.compile(
+    r"asm(?:(?<![\w$]asm)|(?<=\b__asm))(?:__)?\b(?=\s*(?:(?:volatile|__volatile__|inline|goto)\b\s*)*\()",
+    re.ASCII,
+)
 _EMPTY_ASM = re.compile(r'[^("]*\(\s*""\s*[:)]')
 _TEXTURE = re.compile(r"texture(?<![\w$:]texture)\s*<[^;{}()]*>\s*\w+", re.ASCII)
 _CUB = re.compile(r"cub(?<![\w$.]cub)(?<!->cub)(?=\s*::|\s*[;{])", re.ASCII)
@@ -34,7 +38,10 @@ _PASTED = re.compile(
     re.ASCII,
 )
 _ARCH = "__CUDA_ARCH__"
-_NEEDS_RUNTIME = re.compile(r"(?<![\w$])(?:__global__|__device__|__shared__|__constant__|threadIdx|blockIdx|hip[A-Z]\w*)", re.ASCII)
+_NEEDS_RUNTIME = re.compile(
+    r"(?<![\w$])(?:__global__|__device__|__shared__|__constant__|threadIdx|blockIdx|hip[A-Z]\w*)",
+    re.ASCII,
+)
 
 
 def translate(source: Source, names: NameTable) -> None:
@@ -105,7 +112,14 @@ def _translate_name(source: Source, names: NameTable, start: int, end: int) -> N
     elif meaning.unsupported:
         _report_missing(source, names, name, start)
     if meaning.warning:
-        source.report("warp-mask", start, f"'{name}': {meaning.warning}", "", severity=WARNING, length=end - start)
+        source.report(
+            "warp-mask",
+            start,
+            f"'{name}': {meaning.warning}",
+            "",
+            severity=WARNING,
+            length=end - start,
+        )
 
 
 def _is_arch_test(source: Source, start: int, end: int) -> bool:
@@ -124,7 +138,7 @@ def _report_missing(source: Source, names: NameTable, name: str, at: int) -> Non
 
 
 def _report_plain(source: Source, names: NameTable) -> None:
-    """Report calls of CUDA functions with everyday names, unless the file has functions of its own so called."""
+    """Report calls of CUDA functions with everyday names that the file does not define itself."""
     code = source.live
     for name in names.plain:
         if name not in code:
@@ -138,7 +152,9 @@ def _report_plain(source: Source, names: NameTable) -> None:
 
 def _translate_cub(source: Source, names: NameTable) -> None:
     code = source.live
-    if _OWN_CUB.search(code) and not any(h.name.startswith(("cub/", "hipcub/")) for h in source.headers):
+    if _OWN_CUB.search(code) and not any(
+        h.name.startswith(("cub/", "hipcub/")) for h in source.headers
+    ):
         return
     for match in _CUB.finditer(code):
         start, end = match.span()
@@ -170,7 +186,7 @@ def _report_constructs(source: Source) -> None:
                 "inline-ptx",
                 match.start(),
                 "inline PTX: no other compiler knows these instructions",
-                "put it in #if defined(GP_TARGET_CUDA) and the counterpart for the other targets beside it",
+                "put it in #if defined(GP_TARGET_CUDA), and beside it what the other targets need",
                 length=len(match.group()),
             )
     if "texture" in code:
@@ -186,18 +202,25 @@ def _report_constructs(source: Source) -> None:
     while at >= 0:
         pasted = _PASTED.search(code, max(0, at - 80), at)
         if pasted:
+            piece = pasted.group().strip()
             source.report(
                 "pasted-name",
                 pasted.start(),
-                f"a CUDA name is pasted together from '{pasted.group().strip()}' and a macro argument",
+                f"a CUDA name is pasted together from '{piece}' and a macro argument",
                 "pass the whole name to the macro",
-                length=len(pasted.group().strip()),
+                length=len(piece),
             )
         at = code.find("##", at + 2)
 
 
 def missing_runtime_header(source: Source, text: str) -> bool:
     """Whether a `.cu` file leans on nvcc, which includes the runtime header by itself."""
-    if not source.name.endswith(".cu") or re.search(r"#[ \t]*include[ \t]*[<\"]hip/hip_runtime(?:_api)?\.h", text):
+    if not source.name.endswith(".cu") or re.search(
+        r"#[ \t]*include[ \t]*[<\"]hip/hip_runtime(?:_api)?\.h", text
+    ):
         return False
-    return _NEEDS_RUNTIME.search(source.live) is not None or "<<<" in source.live or _NEEDS_RUNTIME.search(text) is not None
+    return (
+        _NEEDS_RUNTIME.search(source.live) is not None
+        or "<<<" in source.live
+        or _NEEDS_RUNTIME.search(text) is not None
+    )

@@ -20,14 +20,33 @@ from .source import Source
 _OPEN = re.compile("<<<")
 _NAME_BACK = re.compile(r"[\w$\x80-\xff]+\Z", re.ASCII)
 _MACRO_HEAD = re.compile(r"[ \t]*\w+(?:\([^()]*\))?", re.ASCII)
-# What may stand in front of a parenthesis without being called, or in front of a kernel without being a part of it.
+# What may stand in front of a parenthesis without being called, or in front of a kernel without
+# being a part of it.
 _KEYWORDS = frozenset(
-    "if for while switch else do return case throw co_return co_yield co_await constexpr consteval and or not".split()
+    [
+        "and",
+        "case",
+        "co_await",
+        "co_return",
+        "co_yield",
+        "consteval",
+        "constexpr",
+        "do",
+        "else",
+        "for",
+        "if",
+        "not",
+        "or",
+        "return",
+        "switch",
+        "throw",
+        "while",
+    ]
 )
 
 
 class Launch(NamedTuple):
-    """Ranges of the kernel expression and of each configuration argument, and where the `<<<` and `>>>` are."""
+    """Where a launch has its kernel, its `<<<` and `>>>`, and each of its arguments."""
 
     kernel: tuple[int, int]
     open: int
@@ -42,7 +61,12 @@ def find_launches(source: Source) -> Iterator[Launch]:
     for match in _OPEN.finditer(code):
         at = match.start()
         if at < done:
-            source.report("launch-nested", at, "a launch inside the configuration of another", "give it a statement of its own")
+            source.report(
+                "launch-nested",
+                at,
+                "a launch inside the configuration of another",
+                "give it a statement of its own",
+            )
             continue
         start, end = _bounds(source, at)
         kernel_end = skip_blank_back(code, at, start)
@@ -50,7 +74,11 @@ def find_launches(source: Source) -> Iterator[Launch]:
         close = _closing_chevrons(code, at + 3, end)
         if close < 0:
             source.report(
-                "launch-incomplete", at, "'<<<' without a '>>>'", "keep a launch in one piece, not split over macros", length=3
+                "launch-incomplete",
+                at,
+                "'<<<' without a '>>>'",
+                "keep a launch in one piece, not split over macros",
+                length=3,
             )
             continue
         done = close + 3
@@ -65,14 +93,18 @@ def find_launches(source: Source) -> Iterator[Launch]:
             continue
         if not code[at + 3 : close].strip(BLANK):
             source.report(
-                "launch-arguments", at, "a launch without grid and block", "write <<<grid, block>>>", length=3
+                "launch-arguments",
+                at,
+                "a launch without grid and block",
+                "write <<<grid, block>>>",
+                length=3,
             )
             continue
         yield Launch((kernel_start, kernel_end), at, close, split(code, at + 3, close))
 
 
 def _bounds(source: Source, at: int) -> tuple[int, int]:
-    """The range that a launch at `at` cannot reach out of: the macro body that holds it, or the file."""
+    """The range that a launch at `at` is in: the macro body that holds it, or the file."""
     directive = source.directive_at(at)
     if directive is None:
         return 0, len(source.live)
@@ -106,7 +138,8 @@ def _closing_chevrons(code: str, start: int, end: int) -> int:
 def _template_close(code: str, opener: int, end: int) -> int:
     """As `closing_angle`, but the list may be followed by the `>>>` of the launch."""
     close = closing_angle(code, opener, end)
-    # `a < b` of a comparison pairs with a chevron of the launch: what is left of the run must still be a launch's.
+    # `a < b` of a comparison pairs with a chevron of the launch: what is left of the run must still
+    # be a launch's.
     if close >= 0 and code[close] == ">":
         run = close
         while run < end and code[run] == ">":
@@ -124,38 +157,29 @@ def _has_chevrons(code: str, start: int, end: int) -> bool:
 
 
 def _kernel_start(code: str, end: int, limit: int) -> int:
-    """Where the postfix expression that ends at `end` starts; `end` itself if there is none."""
+    """Where the postfix expression that ends at `end` starts; `end` if there is none."""
     at = end
     while True:
-        piece = _piece_start(code, at, limit)
-        if piece == at:
+        start = _piece_start(code, at, limit)
+        if start == at:
             return at
-        at = piece
-        before = skip_blank_back(code, at, limit)
+        before = skip_blank_back(code, start, limit)
+        word = _NAME_BACK.search(code, max(limit, before - 200), before)
+        if word and word.group() == "template":
+            before = skip_blank_back(code, word.start(), limit)
         if code.endswith("::", limit, before):
-            at = before - 2
-            scope = skip_blank_back(code, at, limit)
-            if not _ends_scope(code, scope, limit):
-                return at
+            scope = skip_blank_back(code, before - 2, limit)
+            if code[scope - 1 : scope] in (")", "]") or _piece_start(code, scope, limit) == scope:
+                return before - 2
             at = scope
-        elif code.endswith(".", limit, before) and not code.endswith("..", limit, before):
-            at = skip_blank_back(code, before - 1, limit)
         elif code.endswith("->", limit, before):
             at = skip_blank_back(code, before - 2, limit)
-        elif code[at] in "([" and before > limit and _is_operand(code, before, limit):
+        elif code.endswith(".", limit, before) and not code.endswith("..", limit, before):
+            at = skip_blank_back(code, before - 1, limit)
+        elif code[start] in "([" and before > limit and _is_operand(code, before, limit):
             at = before
         else:
-            word = _NAME_BACK.search(code, max(limit, before - 200), before)
-            if word and word.group() == "template":
-                at = skip_blank_back(code, word.start(), limit)
-                if code.endswith("::", limit, at):
-                    at = skip_blank_back(code, at - 2, limit)
-                elif code.endswith("->", limit, at):
-                    at = skip_blank_back(code, at - 2, limit)
-                elif code.endswith(".", limit, at):
-                    at = skip_blank_back(code, at - 1, limit)
-                continue
-            return at
+            return start
 
 
 def _piece_start(code: str, end: int, limit: int) -> int:
@@ -182,11 +206,6 @@ def _piece_start(code: str, end: int, limit: int) -> int:
     if code.endswith("##", limit, before):
         return _piece_start(code, skip_blank_back(code, before - 2, limit), limit)
     return start
-
-
-def _ends_scope(code: str, end: int, limit: int) -> bool:
-    """Whether a name or template-id that can stand in front of `::` ends at `end`."""
-    return _piece_start(code, end, limit) < end and code[end - 1] not in ")]"
 
 
 def _is_operand(code: str, end: int, limit: int) -> bool:

@@ -51,7 +51,10 @@ class NameTable:
             if isinstance(hip, str):
                 self._forget_header(name)
                 self.headers[name] = hip
-        for kind, known in (("dropped", self.dropped_headers), ("unsupported", self.unsupported_headers)):
+        for kind, known in (
+            ("dropped", self.dropped_headers),
+            ("unsupported", self.unsupported_headers),
+        ):
             group = table.get("headers", {}).get(kind, {})
             for name in group.get("names", "").split():
                 self._forget_header(name)
@@ -102,7 +105,9 @@ class NameTable:
         for pattern, warning in self._warnings.items():
             if re.fullmatch(pattern, name, re.ASCII):
                 return Meaning(None, False, warning)
-        if name in self._unsupported or any(re.fullmatch(p, name, re.ASCII) for p in self._patterns):
+        if name in self._unsupported or any(
+            re.fullmatch(p, name, re.ASCII) for p in self._patterns
+        ):
             return Meaning(None, True)
         return None
 
@@ -115,13 +120,17 @@ class NameTable:
 
     def is_unsupported_header(self, name: str) -> bool:
         """Whether an include of `name` is of CUDA and HIP has nothing in its place."""
-        return name in self.unsupported_headers or any(re.fullmatch(p, name) for p in self._header_patterns)
+        return name in self.unsupported_headers or any(
+            re.fullmatch(p, name) for p in self._header_patterns
+        )
 
     def odd_names(self) -> list[str]:
         """Names with a meaning that do not start as nearly all do: with cu, CU or an underscore."""
         if self._odd is None:
             known = (*self._renamed, *self._regular, *self._unsupported)
-            self._odd = [name for name in known if not name.startswith(("cu", "CU", "Cu", "_", "make_cu"))]
+            self._odd = [
+                name for name in known if not name.startswith(("cu", "CU", "Cu", "_", "make_cu"))
+            ]
         return self._odd
 
     def cuda_names(self) -> list[str]:
@@ -130,7 +139,7 @@ class NameTable:
 
 
 def table_path() -> Path:
-    """Where `hipify.toml` is: beside the package once installed, in `kernels/hip` in the source tree."""
+    """Where `hipify.toml` is: in the package once installed, in `kernels/hip` before."""
     here = Path(__file__).resolve().parent
     candidates = [here / TABLE_NAME, here.parent / "kernels" / "hip" / TABLE_NAME]
     candidates.append(here.parents[2] / "kernels" / "hip" / TABLE_NAME)

@@ -10,7 +10,9 @@ import re
 # Words that keep their capitals inside HIP's camel-case constants.
 _CAPITALS = frozenset({"ID", "IDS", "IPC", "PCI", "GPU", "CPU", "RDMA", "P2P"})
 _VERSION = re.compile(r"(?:_v[1-9](?:_st|_enum|_union)?|_st|_enum|_union)\Z")
-_LIBRARIES = re.compile(r"(cu|CU)(blas|BLAS|fft|FFT|rand|RAND|sparse|SPARSE|solver|SOLVER)(?![a-z])")
+_LIBRARIES = re.compile(
+    r"(cu|CU)(blas|BLAS|fft|FFT|rand|RAND|sparse|SPARSE|solver|SOLVER)(?![a-z])"
+)
 
 # A typed BLAS function: the types, the operation, cuBLAS's version of it, 64-bit sizes.
 _BLAS_FUNCTION = re.compile(
@@ -40,7 +42,8 @@ def regular_name(name: str) -> str:
     """The HIP name that the rules give for a CUDA name; `name` itself where no rule applies."""
     blas = _BLAS_FUNCTION.match(name)
     if blas and (blas["types"] or blas["version"]):
-        # hipBLAS has its older complex types under the plain names and the ones that CUDA has under _v2.
+        # hipBLAS has its older complex types under the plain names and the ones that CUDA has under
+        # _v2.
         is_complex = any(letter in "CcZz" for letter in blas["types"] or "")
         version = "_v2" if is_complex else ""
         return f"hipblas{blas['types'] or ''}{blas['operation']}{version}{blas['wide'] or ''}"

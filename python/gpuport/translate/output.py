@@ -1,4 +1,4 @@
-"""Writing results: aside and renamed, so that no reader sees half a file; unchanged files keep their time."""
+"""Writing results: aside, then renamed, so that no reader sees half a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_current(path: Path, data: bytes) -> bool:
         return False
 
 
-def write_file(path: Path, data: bytes, *, mode: int = 0o644) -> bool:
+def write_file(path: Path, data: bytes) -> bool:
     """Make `path` hold `data`; False if it already does, in which case its time stays."""
     if is_current(path, data):
         return False
@@ -24,9 +24,15 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o644) -> bool:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(aside, mode)
+        os.chmod(aside, 0o666 & ~_umask())
         os.replace(aside, path)
     except BaseException:
         os.unlink(aside)
         raise
     return True
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

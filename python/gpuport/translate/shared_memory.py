@@ -1,4 +1,4 @@
-"""Target `cpu`: `__shared__` declarations, static and dynamic, become macros of the SIMT runtime."""
+"""Target `cpu`: `__shared__` declarations become macros of the SIMT runtime."""
 
 from __future__ import annotations
 
@@ -18,12 +18,19 @@ _SPECIFIER = re.compile(
     r"|(?P<standard>\[\s*\[)",
     re.ASCII,
 )
-_ALIGNED = re.compile(r"(?:gnu\s*::\s*)?(?:__)?aligned(?:__)?\s*\((.*)\)\s*\Z", re.ASCII | re.DOTALL)
-_HARMLESS = re.compile(r"\s*(?:(?:gnu\s*::\s*)?(?:__)?(?:maybe_)?unused(?:__)?\s*,?\s*)*\Z", re.ASCII)
+_ALIGNED = re.compile(
+    r"(?:gnu\s*::\s*)?(?:__)?aligned(?:__)?\s*\((.*)\)\s*\Z", re.ASCII | re.DOTALL
+)
+_HARMLESS = re.compile(
+    r"\s*(?:(?:gnu\s*::\s*)?(?:__)?(?:maybe_)?unused(?:__)?\s*,?\s*)*\Z", re.ASCII
+)
 _NAME = re.compile(r"(?:\w+\s*##\s*)*\w+\Z", re.ASCII)
-_POINTERS = re.compile(r"(?:\s*\*\s*(?:(?:const|volatile|__restrict__|__restrict)\b\s*)*)+\Z", re.ASCII)
+_POINTERS = re.compile(
+    r"(?:\s*\*\s*(?:(?:const|volatile|__restrict__|__restrict)\b\s*)*)+\Z", re.ASCII
+)
 _RECORD = re.compile(
-    r"\s*(?P<qualifiers>(?:(?:const|volatile)\s+)*)(?P<key>struct|union|class|enum(?:\s+class)?)\b(?P<name>[^{;(]*)\{", re.ASCII
+    r"\s*(?P<qualifiers>(?:(?:const|volatile)\s+)*)(?P<key>struct|union|class|enum(?:\s+class)?)\b(?P<name>[^{;(]*)\{",
+    re.ASCII,
 )
 _NAMESPACE = re.compile(r"(?:\bnamespace(?:\s+[\w:]+)?|\bextern\s*\" *\")\Z", re.ASCII)
 
@@ -38,7 +45,7 @@ class _Declaration(NamedTuple):
     dynamic: bool
 
 
-class _Unclear(Exception):
+class _UnclearError(Exception):
     """A declaration that is not taken apart: what is wrong with it, and what to write."""
 
 
@@ -50,7 +57,7 @@ def rewrite_shared(source: Source) -> None:
             continue
         try:
             done = _rewrite(source, match.start())
-        except _Unclear as error:
+        except _UnclearError as error:
             message, hint = error.args
             source.report("shared-memory", match.start(), message, hint, length=len("__shared__"))
 
@@ -62,7 +69,9 @@ def _rewrite(source: Source, at: int) -> int:
     declaration = _read(source, start, end)
     directive = source.directive_at(at)
     if directive is None and is_namespace_scope(source.live, at):
-        raise _Unclear("shared memory declared outside a function", "declare it in the kernel that uses it")
+        raise _UnclearError(
+            "shared memory declared outside a function", "declare it in the kernel that uses it"
+        )
     new = _macros(source, declaration)
     lost = source.code.count("\n", start, end) - new.count("\n")
     line_break = "\\\n" if directive else "\n"
@@ -76,7 +85,9 @@ def _statement(source: Source, at: int) -> tuple[int, int]:
     directive = source.directive_at(at)
     limit, stop = 0, len(code)
     if directive is not None:
-        head = re.compile(r"[ \t]*\w+(?:\([^()]*\))?", re.ASCII).match(code, directive.body, directive.end)
+        head = re.compile(r"[ \t]*\w+(?:\([^()]*\))?", re.ASCII).match(
+            code, directive.body, directive.end
+        )
         if directive.keyword != "define" or head is None or at < head.end():
             return at, at
         limit, stop = head.end(), directive.end
@@ -90,12 +101,19 @@ def _statement(source: Source, at: int) -> tuple[int, int]:
         if code[end] in "([{":
             end = closing(code, end, stop)
             if end < 0:
-                raise _Unclear("a '__shared__' declaration that does not end", "close its brackets in one place")
+                raise _UnclearError(
+                    "a '__shared__' declaration that does not end",
+                    "close its brackets in one place",
+                )
         elif code[end] in ")]}":
-            raise _Unclear("'__shared__' is not part of a declaration here", "pass a plain pointer")
+            raise _UnclearError(
+                "'__shared__' is not part of a declaration here", "pass a plain pointer"
+            )
         end += 1
     if end == len(code):
-        raise _Unclear("a '__shared__' declaration that does not end", "end it with a semicolon")
+        raise _UnclearError(
+            "a '__shared__' declaration that does not end", "end it with a semicolon"
+        )
     return start, skip_blank_back(code, end, start)
 
 
@@ -109,20 +127,23 @@ def _read(source: Source, start: int, end: int) -> _Declaration:
         kind = match.lastgroup
         last = match.end()
         if kind == "refused":
-            raise _Unclear(f"'{match.group()}' in a declaration of shared memory", "shared memory is a plain object")
+            raise _UnclearError(
+                f"'{match.group()}' in a declaration of shared memory",
+                "shared memory is a plain object",
+            )
         if kind == "drop":
             dynamic = dynamic or match.group() == "extern"
         else:
             bracket = match.start() if kind == "standard" else skip_blank(code, last, end)
             last = closing(code, bracket, end) + 1
             if last <= 0:
-                raise _Unclear("an attribute that does not end", "close its brackets")
+                raise _UnclearError("an attribute that does not end", "close its brackets")
             inner = without_comments(source.code[bracket + 1 : last - 1]).strip()
             alignments += [inner] if kind == "align" else _attribute_alignment(inner[1:-1])
         rest[match.start() - start : last - start] = " " * (last - match.start())
         at = last
     if len(alignments) > 1:
-        raise _Unclear("more than one alignment", "keep the strictest one")
+        raise _UnclearError("more than one alignment", "keep the strictest one")
     return _Declaration(start, end, "".join(rest), alignments[0] if alignments else "", dynamic)
 
 
@@ -133,7 +154,9 @@ def _attribute_alignment(text: str) -> list[str]:
         return [aligned[1].strip()]
     if _HARMLESS.match(text):
         return []
-    raise _Unclear(f"attribute '{text.strip()}' on shared memory", "use alignas(N), or drop the attribute")
+    raise _UnclearError(
+        f"attribute '{text.strip()}' on shared memory", "use alignas(N), or drop the attribute"
+    )
 
 
 def _macros(source: Source, declaration: _Declaration) -> str:
@@ -165,7 +188,7 @@ def _macros(source: Source, declaration: _Declaration) -> str:
         else:
             type_ = base + prefix
         if not re.search(r"\w", type_) or "&" in prefix:
-            raise _Unclear(
+            raise _UnclearError(
                 "a '__shared__' declaration without a type and a name to be seen",
                 "write __shared__ T name[N]; with the keyword, the type and the name in one place",
             )
@@ -179,30 +202,40 @@ def _macro(declaration: _Declaration, name: str, type_: str, dimensions: str) ->
         macro = "GPUPORT_SIMT_DYNAMIC_SHARED"
         empty = re.fullmatch(r"\[\s*\]", dimensions)
         if not empty:
-            raise _Unclear("dynamic shared memory that is no array of unknown bound", "write extern __shared__ T name[];")
+            raise _UnclearError(
+                "dynamic shared memory that is no array of unknown bound",
+                "write extern __shared__ T name[];",
+            )
         dimensions = ""
     elif re.search(r"\[\s*\]", dimensions):
-        raise _Unclear("a shared array of unknown bound", "give it a size, or write extern __shared__ T name[];")
+        raise _UnclearError(
+            "a shared array of unknown bound",
+            "give it a size, or write extern __shared__ T name[];",
+        )
     if declaration.alignment:
         bytes_ = declaration.alignment
-        return f"{macro}_ALIGNED({f'({bytes_})' if ',' in bytes_ else bytes_}, {name}, {type_}{dimensions})"
+        if "," in bytes_:
+            bytes_ = f"({bytes_})"
+        return f"{macro}_ALIGNED({bytes_}, {name}, {type_}{dimensions})"
     return f"{macro}({name}, {type_}{dimensions})"
 
 
 def _declarator(rest: str, start: int, end: int) -> tuple[int, str, tuple[int, int]]:
-    """The declarator of a part of a declaration: where its type ends, its name, its array bounds."""
+    """Where the type of a declarator ends, its name, and where its array bounds are."""
     end = skip_blank_back(rest, end, start)
     at = end
     while at > start and rest[at - 1] == "]":
         at = opening(rest, at - 1, start)
         if at < 0:
-            raise _Unclear("an array bound that does not close", "close its brackets")
+            raise _UnclearError("an array bound that does not close", "close its brackets")
         at = skip_blank_back(rest, at, start)
     if re.search(r"[={}]", rest[start:end]):
-        raise _Unclear("shared memory with an initialiser", "assign after the declaration, then synchronise")
+        raise _UnclearError(
+            "shared memory with an initialiser", "assign after the declaration, then synchronise"
+        )
     name = _NAME.search(rest, start, at)
     if name is None:
-        raise _Unclear(
+        raise _UnclearError(
             "a declarator of shared memory that is more than a name and array bounds",
             "give its type a name: using Table = int (*)[4]; __shared__ Table name;",
         )
@@ -210,7 +243,7 @@ def _declarator(rest: str, start: int, end: int) -> tuple[int, str, tuple[int, i
 
 
 def _text(source: Source, declaration: _Declaration, start: int, end: int) -> str:
-    """The source text, in one line, of a part of `rest`, without comments and what was blanked there."""
+    """The source text of a part of `rest`, in one line, without comments."""
     pieces = []
     for at in range(start, end):
         was = source.live[declaration.start + at]

@@ -17,8 +17,9 @@ _LAST_CHARACTER_CR = re.compile(r"\r\Z")
 class Source:
     """A file for one target.
 
-    `code` is the text with the line continuations inside tokens taken out; `live` has the same length, with
-    everything blank that is not code of the target. All offsets are offsets into these two.
+    `code` is the text with the line continuations inside tokens taken out; `live` has the same
+    length, with everything blank that is not code of the target. All offsets are offsets into these
+    two.
     """
 
     def __init__(self, text: str, name: str, macros: Macros) -> None:
@@ -30,7 +31,11 @@ class Source:
         masked, headers = mask(self.code)
         self._edits: list[tuple[int, int, str]] = []
         lines = directives(masked) if "#" in masked else []
-        dead = list(dead_ranges(masked, lines, macros)) if any(d.keyword[:2] == "if" for d in lines) else []
+        dead = (
+            list(dead_ranges(masked, lines, macros))
+            if any(d.keyword[:2] == "if" for d in lines)
+            else []
+        )
         self.live = _blank(masked, dead)
         starts = [start for start, _ in dead]
         self.directives = [d for d in lines if not _inside(d.start, dead, starts)]
@@ -56,7 +61,7 @@ class Source:
 
     @cached_property
     def _splice_offsets(self) -> tuple[list[int], list[int]]:
-        """Offsets into `code` where a continuation was taken out, and how much was taken out up to there."""
+        """Where in `code` continuations were taken out, and how much up to and with each."""
         at, removed, total = [], [], 0
         for start, end in self._splices:
             at.append(start - total)
@@ -89,7 +94,14 @@ class Source:
         return number, len(_readable(self.text[start:physical])) + 1, _readable(line)
 
     def report(
-        self, rule: str, offset: int, message: str, hint: str, *, severity: str = ERROR, length: int = 1
+        self,
+        rule: str,
+        offset: int,
+        message: str,
+        hint: str,
+        *,
+        severity: str = ERROR,
+        length: int = 1,
     ) -> None:
         """Note a finding at `offset`."""
         line, column, text = self.position(offset)

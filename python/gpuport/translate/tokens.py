@@ -1,10 +1,10 @@
 """A C++ tokenizer that loses nothing: the tokens of a file, joined, are the file.
 
-It works on text in which one character is one byte (latin-1), so that it takes any encoding that contains
-ASCII. Two views come from the same expressions:
+It works on text in which one character is one byte (latin-1), so that it takes any encoding that
+contains ASCII. Two views come from the same expressions:
 
 - `tokenize` yields every token, for tools that look at code token by token;
-- `mask` blanks what is not code, at unchanged offsets, so that the rest of the translator can search a whole
+- `mask` blanks what is not code, at unchanged offsets, so that the rest can search a whole
   file at the speed of a compiled expression and still never see a comment or a string.
 """
 
@@ -19,13 +19,14 @@ SPLICE = r"\\[ \t\f\v]*\r?\n"
 # Bytes over 127 are letters here: in UTF-8 they are parts of an identifier.
 WORD = r"[\w\x80-\xff]"
 
-_LINE_COMMENT = rf"//[^\n\\]*(?:\\(?:[ \t\f\v]*\r?\n)?[^\n\\]*)*"
+_LINE_COMMENT = r"//[^\n\\]*(?:\\(?:[ \t\f\v]*\r?\n)?[^\n\\]*)*"
 _BLOCK_COMMENT = r"/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/|\Z)"
 _ESCAPE = r"\\(?:[ \t\f\v]*\r?\n|.)"
 _STRING = rf'"[^"\\\n]*(?:{_ESCAPE}[^"\\\n]*)*"'
-# A quote behind a letter or digit is a digit separator, unless the letters are a prefix of the literal.
+# A quote behind a letter or digit is a digit separator, unless the letters are a prefix of the
+# literal.
 _CHAR_TAIL = rf"[^'\\\n]*(?:{_ESCAPE}[^'\\\n]*)*'"
-_CHAR = f"'{_CHAR_TAIL}"
+_CHAR = "'" + _CHAR_TAIL
 _RAW_TAIL = r'"(?P<delimiter>[^()\\ \t\r\n]{0,16})\(.*?\)(?P=delimiter)"'
 _HEADER_NAME = r'(?:<[^>\n]*>|"[^"\n]*")'
 _GAP = r"(?:[ \t]|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*"
@@ -34,8 +35,8 @@ _MESSAGE = r"\#[ \t]*(?:error|warning)\b[^\n]*"
 
 _FLAGS = re.ASCII | re.DOTALL
 
-# Each branch starts with one character of a small set, and its group is an empty one at the end: so the search skips
-# all other characters in C and gives up on most branches after one comparison.
+# Each branch starts with one character of a small set, and its group is an empty one at the end: so
+# the search skips all other characters in C and gives up on most branches after one comparison.
 _NOT_CODE = re.compile(
     rf"""
       {_LINE_COMMENT}(?:\n[ \t]*{_LINE_COMMENT})*(?P<line_comment>)
@@ -60,8 +61,8 @@ _TOKEN = re.compile(
     | (?P<include>{_INCLUDE})
     | (?P<message>{_MESSAGE})
     | (?P<name>(?:[A-Za-z_$]|[\x80-\xff])(?:[\w$]|[\x80-\xff])*)
-    | (?P<punctuation><<<|>>>|<=>|\.\.\.|->\*|<<=|>>=|::|->|\+\+|--|<<|>>|&&|\|\||[-+*/%&|^=!<>]=|\#\#
-        |[\#{{}}()\[\];:,.?~!+*/%^&|=<>-])
+    | (?P<punctuation><<<|>>>|<=>|\.\.\.|->\*|<<=|>>=|::|->|\+\+|--|<<|>>|&&|\|\|
+        |[-+*/%&|^=!<>]=|\#\#|[\#{{}}()\[\];:,.?~!+*/%^&|=<>-])
     | (?P<other>.)
     """,
     _FLAGS | re.VERBOSE,
@@ -122,15 +123,21 @@ def mask(text: str) -> tuple[str, list[HeaderName]]:
 
 def without_comments(text: str) -> str:
     """`text` with each comment as one blank."""
-    return _NOT_CODE.sub(lambda m: " " if m.lastgroup in ("line_comment", "block_comment") else m.group(), text)
+    return _NOT_CODE.sub(
+        lambda m: " " if m.lastgroup in ("line_comment", "block_comment") else m.group(), text
+    )
 
 
-_TIGHT_SPLICE = re.compile(rf"\\(?<=[^ \t\r\n\f\v]\\)[ \t\f\v]*\r?\n(?:{SPLICE})*(?=[^ \t\r\n\f\v])")
-_RAW_STRING = re.compile(rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|(?P<raw>\bR{_RAW_TAIL})|{_STRING}", _FLAGS)
+_TIGHT_SPLICE = re.compile(
+    rf"\\(?<=[^ \t\r\n\f\v]\\)[ \t\f\v]*\r?\n(?:{SPLICE})*(?=[^ \t\r\n\f\v])"
+)
+_RAW_STRING = re.compile(
+    rf"{_LINE_COMMENT}|{_BLOCK_COMMENT}|(?P<raw>\bR{_RAW_TAIL})|{_STRING}", _FLAGS
+)
 
 
 def tight_splices(text: str) -> list[tuple[int, int]]:
-    """Line continuations that may stand inside a token: no blank on either side, not in a raw string.
+    """Line continuations that may stand inside a token: no blank beside, not in a raw string.
 
     All others end a token anyway and are blanks to the rest of the translator.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ class TranslatedBytes(NamedTuple):
 
     data: bytes
     findings: tuple[Finding, ...]
+    quoted_includes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -66,14 +68,18 @@ def translate_bytes(
     if first_lines:
         text = _with_first_lines(text, first_lines)
     findings = sorted(source.findings, key=lambda finding: (finding.line, finding.column))
-    return TranslatedBytes(text.encode("latin-1"), tuple(findings))
+    includes = tuple(
+        os.fsdecode(header.name.encode("latin-1")) for header in source.headers if header.quoted
+    )
+    return TranslatedBytes(text.encode("latin-1"), tuple(findings), includes)
 
 
 def hipify(source: str | Path, *, target: str = "hip", strict: bool = True) -> Translation:
     """Translate CUDA C++ for `target`.
 
-    A `str` that holds a newline is source text, anything else names a file. With `strict`, a source with an
-    error in it raises `TranslationError` with all findings; without, what has no translation is kept.
+    A `str` that holds a newline is source text, anything else names a file. With `strict`, a source
+    with an error in it raises `TranslationError` with all findings; without, what has no
+    translation is kept.
     """
     if isinstance(source, str) and "\n" in source:
         data, name = source.encode("utf-8", "surrogateescape"), "<source>"
@@ -81,7 +87,7 @@ def hipify(source: str | Path, *, target: str = "hip", strict: bool = True) -> T
         data, name = Path(source).read_bytes(), str(source)
     result = translate_bytes(data, name, target)
     if strict and result.failed:
-        raise TranslationError(result.findings)
+        raise TranslationError("\n".join(f.render() for f in result.findings), result.findings)
     return Translation(result.data.decode("utf-8", "surrogateescape"), result.findings)
 
 
