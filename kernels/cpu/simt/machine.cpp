@@ -11,17 +11,17 @@
 
 #include "gpuport_simt/errors.h"
 
-__thread uint3 threadIdx;
-__thread uint3 blockIdx;
-__thread dim3 blockDim;
-__thread dim3 gridDim;
-__thread int warpSize;
+GPUPORT_SIMT_STATE __thread uint3 threadIdx;
+GPUPORT_SIMT_STATE __thread uint3 blockIdx;
+GPUPORT_SIMT_STATE __thread dim3 blockDim;
+GPUPORT_SIMT_STATE __thread dim3 gridDim;
+GPUPORT_SIMT_STATE __thread int warpSize;
 
 namespace gpuport::simt {
 
-__thread Warp* current_warp;
-__thread unsigned current_lane;
-__thread unsigned long long* current_progress;
+GPUPORT_SIMT_STATE __thread Warp* current_warp;
+GPUPORT_SIMT_STATE __thread unsigned current_lane;
+GPUPORT_SIMT_STATE __thread unsigned long long* current_progress;
 thread_local Worker* current_worker;
 
 namespace {
@@ -188,28 +188,66 @@ __attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane, Lane
   leave_far(warp, lane);
 }
 
+void release_warp(Warp* warp) {
+  // The other half's votes were read by every lane before it came here.
+  warp->phase ^= 1;
+  warp->vote[warp->phase] = 0;
+  warp->arrived = 0;
+  warp->ready = warp->full;
+}
+
+void release_block(Block* block) {
+  block->phase ^= 1;
+  block->votes[block->phase] = 0;
+  block->arrived = 0;
+  for (unsigned i = 0; i < block->warps; ++i) block->warp[i].ready = block->warp[i].full;
+  block->ready_warps = unsigned((std::uint64_t(1) << block->warps) - 1);
+}
+
+// The first thread at a barrier says which barrier it is; one that stands at another place is refused.
+__attribute__((noinline)) void wait_block_first(Warp* warp, unsigned lane) {
+  Block* const block = warp->block;
+  if (block->arrived == 0) {
+    block->barrier = warp->site[lane];
+    if (block->exited != 0) refuse_barrier_after_end(warp, lane);
+  } else {
+    refuse_other_barrier(warp, lane);  // comes back if it is the same place after all
+  }
+  if (++block->arrived == block->threads) return release_block(block);
+  leave(warp, lane, warp->ready & ~bit_of(lane));
+}
+
 }  // namespace
 
 BlockState& state(Warp* warp) { return *static_cast<BlockState*>(warp->block); }
 
+// The two waits that everything is made of. Every call in them but the first-level inline ones is a tail call, so the
+// compiler saves no registers around them; the switch does.
+
 void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
   const LaneMask before = warp->arrived, bit = bit_of(lane), arrived = before | bit;
   warp->site[lane] = site;
-  if (before != 0 && warp->op != op) [[unlikely]]
-    refuse_other_op(warp, lane, op, before, warp->op);
-  warp->op = op;
-  if (arrived == warp->full) {
-    // The other half's votes were read by every lane before it came here.
-    warp->phase ^= 1;
-    warp->vote[warp->phase] = 0;
-    warp->arrived = 0;
-    warp->ready = arrived;
-    return;
+  if (before == 0) {
+    warp->op = op;
+  } else if (warp->op != op) [[unlikely]] {
+    return refuse_other_op(warp, lane, op, before, warp->op);
   }
+  if (arrived == warp->full) return release_warp(warp);
   if (warp->exited != 0) [[unlikely]]
-    refuse_wait_for_ended(warp, lane, op, warp->full);
+    return refuse_wait_for_ended(warp, lane, op, warp->full);
   warp->arrived = arrived;
   leave(warp, lane, warp->ready & ~bit);
+}
+
+void wait_block(Warp* warp, unsigned lane, Site site) {
+  Block* const block = warp->block;
+  const unsigned before = block->arrived;
+  warp->site[lane] = site;
+  if (before == 0 || block->barrier.line != site.line || block->barrier.file != site.file) [[unlikely]]
+    return wait_block_first(warp, lane);
+  if (before + 1 == block->threads) return release_block(block);
+  block->arrived = before + 1;
+  leave(warp, lane, warp->ready & ~bit_of(lane));
 }
 
 void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source, Resolve resolve, Site site) {
@@ -239,29 +277,6 @@ void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source
   }
   warp->grouped |= bit;
   leave(warp, lane, warp->ready & ~bit);
-}
-
-void wait_block(Warp* warp, unsigned lane, Site site) {
-  Block& block = *warp->block;
-  const unsigned arrived = block.arrived + 1;
-  warp->site[lane] = site;
-  if (arrived == 1) {
-    block.barrier = site;
-    if (block.exited != 0) [[unlikely]]
-      refuse_barrier_after_end(warp, lane);
-  } else if (block.barrier.line != site.line || block.barrier.file != site.file) [[unlikely]] {
-    refuse_other_barrier(warp, lane);  // comes back if it is the same place after all
-  }
-  if (arrived == block.threads) {
-    block.phase ^= 1;
-    block.votes[block.phase] = 0;
-    block.arrived = 0;
-    for (unsigned i = 0; i < block.warps; ++i) block.warp[i].ready = block.warp[i].full;
-    block.ready_warps = unsigned((std::uint64_t(1) << block.warps) - 1);
-    return;
-  }
-  block.arrived = arrived;
-  leave(warp, lane, warp->ready & ~bit_of(lane));
 }
 
 LaneMask wait_converged(Warp* warp, unsigned lane, Site site) {
