@@ -118,6 +118,6 @@ def first_error(result: subprocess.CompletedProcess[str]) -> str:
     lines = [line.strip() for line in (result.stderr + "\n" + result.stdout).splitlines()]
     lines = [line for line in lines if line]
     for line in lines:
-        if "error" in line.lower() or "fatal" in line.lower():
+        if any(word in line.lower() for word in ("error", "fatal", "cannot find")):
             return line
     return lines[0] if lines else f"exit status {result.returncode}"

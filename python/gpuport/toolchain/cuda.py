@@ -19,6 +19,7 @@ from .backend import (
 )
 
 USUAL_PLACE = "/usr/local/cuda/bin/nvcc"
+# Compiled and linked: CMake's own check of the compiler links too, and would stop the build.
 PROBE = "__global__ void probe() {}\nint main() { probe<<<1, 1>>>(); }\n"
 
 
@@ -79,13 +80,13 @@ def _known_architectures(nvcc: Path, request: Request) -> list[int]:
 
 
 def _compile_problem(nvcc: Path, architecture: int, request: Request) -> str:
-    """What is wrong with an nvcc that lacks its headers, its assembler or a host compiler."""
+    """What is wrong with an nvcc that lacks headers, libraries, or a host compiler it accepts."""
     host = request.setting("CMAKE_CUDA_HOST_COMPILER") or request.env("CUDAHOSTCXX")
     with tempfile.TemporaryDirectory(prefix="gpuport-probe-") as folder:
         source = Path(folder) / "probe.cu"
         source.write_text(PROBE, encoding="utf-8")
         command: list[str | Path] = [nvcc, "-std=c++20", f"-arch=sm_{architecture}"]
-        command += ["-c", source, "-o", f"{folder}/probe.o"]
+        command += [source, "-o", f"{folder}/probe"]
         if host:
             command += ["-ccbin", host]
         result = run(command, environ=request.environ)
