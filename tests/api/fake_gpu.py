@@ -1,5 +1,7 @@
-"""A stand-in for a GPU's native module, in NumPy over host memory, so that everything around a launch
-(staging, placement, streams, ordering) is tested on machines without a GPU. It records its calls."""
+"""A stand-in for a GPU's native module, in NumPy over host memory. It records its calls.
+
+With it, everything around a launch (staging, placement, streams) is tested without a GPU.
+"""
 
 from __future__ import annotations
 

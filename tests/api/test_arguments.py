@@ -65,9 +65,11 @@ def test_wrong_keywords(call) -> None:
 
 
 def test_variants_name_what_they_take() -> None:
-    with pytest.raises(ValueError, match="reduce.serial takes int32, float32, float64, not uint8"):
+    with pytest.raises(
+        ValueError, match=r"reduce\.serial takes int32, float32, float64, not uint8"
+    ):
         gpuport.sum(np.ones(3, np.uint8), variant="serial")
-    with pytest.raises(ValueError, match="reduce.shared_tree takes .* not float16"):
+    with pytest.raises(ValueError, match=r"reduce\.shared_tree takes .* not float16"):
         gpuport.max(np.ones(3, np.float16), variant="reduce.shared_tree")
     with pytest.raises(ValueError, match="softmax has no variant 'single_pass'"):
         gpuport.softmax(X, variant="single_pass")
@@ -128,7 +130,7 @@ def test_nonfinite_names_the_first_index() -> None:
     assert (out == 7).all()
     with pytest.raises(ValueError, match="index 44"):
         gpuport.sum(np.concatenate([np.zeros(44), [math.nan]]), nonfinite="raise")
-    with pytest.raises(ValueError, match=r"index \(3, 2, 1\)"):
+    with pytest.raises(ValueError, match=r"index \(0, 0, 2\)"):
         gpuport.sum(x.T, nonfinite="raise")
     with pytest.raises(ValueError, match=r"index \(\)"):
         gpuport.sum(np.float64(math.nan), nonfinite="raise")

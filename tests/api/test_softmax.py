@@ -27,7 +27,7 @@ def sample(shape: tuple[int, ...], dtype: str = "float32", seed: int = 0) -> np.
 
 
 def reference(name: str, x: np.ndarray, axis, mask: np.ndarray | None = None) -> np.ndarray:
-    """SciPy's answer for x in float64; a masked element is one of -inf, and an empty row is ours."""
+    """SciPy's answer in float64: a masked element is one of -inf, an empty row is ours."""
     x = x.astype(np.float64)
     if mask is not None:
         x = np.where(mask, x, -math.inf)
