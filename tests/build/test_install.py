@@ -59,7 +59,7 @@ def test_install(repository: Project) -> None:
     python = environment(repository)
     install(repository, python, ".")
     assert_clean(repository)
-    shown = subprocess.run([python, "-c", SHOW], capture_output=True, text=True, check=True)
+    shown = subprocess.run([python, "-I", "-c", SHOW], capture_output=True, text=True, check=True)
     backend, fill, twice, *_ = shown.stdout.split()
     assert (backend, fill, twice) == ("cpu", "1.5", "6.0")
     packages = next(python.parents[1].glob("lib/python*/site-packages"))
@@ -73,7 +73,7 @@ def test_editable_install(repository: Project) -> None:
     python = environment(repository)
     install(repository, python, "--editable", ".")
     assert_clean(repository)
-    shown = subprocess.run([python, "-c", SHOW], capture_output=True, text=True, check=True)
+    shown = subprocess.run([python, "-I", "-c", SHOW], capture_output=True, text=True, check=True)
     assert shown.stdout.startswith("cpu 1.5 6.0 ")
     # The Python files are those of the source tree.
     assert str(repository.source / "python/gpuport/__init__.py") in shown.stdout

@@ -1,0 +1,64 @@
+"""Every kernel of one backend at 4,099 elements and its neighbours, to be run under a sanitizer.
+
+    compute-sanitizer --tool racecheck --error-exitcode 99 python ci/sanitize.py
+
+A sanitizer slows a kernel down by hundreds, so this takes, of each kernel's spec, the cases with
+4,099 elements, and those with one less and one more. The answers are checked as in `gpuport check`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import gpuport
+from gpuport import specs
+from gpuport.testing import Case, Spec, Target, cases, run_case, targets
+from gpuport.testing.machine import machine
+
+SIZE = 4099
+
+
+def chosen(kernel: str, target: Target) -> Iterator[Case]:
+    for case in cases(kernel, target):
+        if case.shape in ((SIZE,), (3, SIZE)) and not case.refused:
+            for size in (SIZE - 1, SIZE, SIZE + 1):
+                yield replace(case, shape=(*case.shape[:-1], size))
+
+
+def failures(spec: Spec, kernel: str, target: Target) -> tuple[int, list[str]]:
+    runs, failed = 0, []
+    on = machine(kernel, target)
+    for case in dict.fromkeys(chosen(kernel, target)):
+        if spec.skip(case, target) is None:
+            runs += 1
+            outcome = run_case(spec, case, target, on, spec.problem(case))
+            if outcome.failure is not None:
+                failed.append(f"{kernel} {case.name}: {outcome.failure.check}")
+    return runs, failed
+
+
+def main() -> int:
+    backend = sys.argv[1] if len(sys.argv) > 1 else "cuda"
+    here = targets(backend)
+    if not here:
+        print(f"no device for {backend}")
+        return 1
+    bad = 0
+    for record in gpuport.kernels():
+        spec = specs.find(record.name)
+        if spec is None:
+            print(f"{record.name}: no spec")
+            bad += 1
+            continue
+        for target in here:
+            runs, failed = failures(spec, record.name, target)
+            print(f"{record.name:28} {target}  {runs} cases, {len(failed)} failed", flush=True)
+            print("\n".join(failed), end="\n" if failed else "")
+            bad += len(failed) + (runs == 0)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
