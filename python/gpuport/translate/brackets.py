@@ -82,6 +82,12 @@ def closing_angle(code: str, opener: int, end: int) -> int:
 
 def opening_angle(code: str, closer: int, start: int) -> int:
     """The offset of the `<` of the template list that ends with the `>` at `closer`, or -1."""
+    hugging = _opening_angle(code, closer, start, hugging=True)
+    return hugging if hugging >= 0 else _opening_angle(code, closer, start, hugging=False)
+
+
+def _opening_angle(code: str, closer: int, start: int, *, hugging: bool) -> int:
+    """`opening_angle`, with only those `<` counted that follow a name at once, or with all."""
     depth = 0
     at = closer
     while at >= start:
@@ -94,10 +100,10 @@ def opening_angle(code: str, closer: int, start: int) -> int:
             return -1
         elif c == ">" and code[at - 1] != "-":
             depth += 1
-        elif c == "<":
-            if at > start and code[at - 1] == "<":
+        elif c == "<" and at > start:
+            if code[at - 1] == "<":
                 at -= 1
-            else:
+            elif not hugging or _NAME_END.match(code[at - 1]):
                 depth -= 1
                 if depth == 0:
                     return at

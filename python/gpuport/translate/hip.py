@@ -8,7 +8,7 @@ from .findings import WARNING
 from .names import NameTable
 from .source import Source
 
-_W = r"[\w\x80-\xff]"
+_W = r"[\w$\x80-\xff]"
 # Words that may be CUDA's. They start with one of few characters, so that the search skips most of
 # a file in C.
 _CANDIDATE = re.compile(
@@ -30,6 +30,8 @@ _EMPTY_ASM = re.compile(r'[^("]*\(\s*""\s*[:)]')
 _TEXTURE = re.compile(r"texture(?<![\w$:]texture)\s*<[^;{}()]*>\s*\w+", re.ASCII)
 _CUB = re.compile(r"cub(?<![\w$.]cub)(?<!->cub)(?=\s*::|\s*[;{])", re.ASCII)
 _CUB_CLASS = re.compile(r"\s*::\s*(\w+)", re.ASCII)
+_QUALIFIED = re.compile(r"[\w>]\s*::\s*\Z", re.ASCII)
+_NAMESPACE_NAME = re.compile(r"\bnamespace(?:\s+\w+\s*=)?\s*(?:::\s*)?\Z", re.ASCII)
 _OWN_CUB = re.compile(r"\b(?:struct|class|union|enum)\s+cub\b|\bnamespace\s+cub\s*\{", re.ASCII)
 _THRUST = re.compile(r"thrust(?<![\w$]thrust)\s*::\s*(cuda|cuda_cub)\b", re.ASCII)
 _THRUST_NAMES = {"cuda": "hip", "cuda_cub": "hip_rocprim"}
@@ -158,11 +160,11 @@ def _translate_cub(source: Source, names: NameTable) -> None:
         return
     for match in _CUB.finditer(code):
         start, end = match.span()
-        before = code[:start].rstrip()
-        if before.endswith("::") and re.search(r"[\w>]\s*::\Z", before[-200:], re.ASCII):
+        before = code[max(0, start - 200) : start]
+        if _QUALIFIED.search(before):
             continue  # somebody::cub
         member = _CUB_CLASS.match(code, end)
-        if member is None and not re.search(r"(?:\bnamespace|=)\Z", before[-20:]):
+        if member is None and not _NAMESPACE_NAME.search(before):
             continue  # a variable
         source.replace(start, end, "hipcub")
         if member and member[1] in names.unsupported_cub:

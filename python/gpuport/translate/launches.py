@@ -82,6 +82,15 @@ def find_launches(source: Source) -> Iterator[Launch]:
             )
             continue
         done = close + 3
+        if code[skip_blank_back(code, kernel_start, start) - 1 : kernel_start].startswith("<"):
+            source.report(
+                "launch-unclear",
+                at,
+                "a '<' in the template arguments of this launch may be a comparison",
+                "put comparisons among template arguments in parentheses",
+                length=3,
+            )
+            continue
         if kernel_start == kernel_end:
             source.report(
                 "launch-without-kernel",

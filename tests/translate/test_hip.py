@@ -1,0 +1,176 @@
+"""Target `hip`: names, headers, cub, and what has no counterpart."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from gpuport.translate import TranslationError, hipify
+
+
+def hip(source: str) -> str:
+    return hipify(source + "\n").text.removesuffix("\n")
+
+
+def rules(source: str) -> list[str]:
+    return [finding.rule for finding in hipify(source + "\n", strict=False).findings]
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("cudaMalloc((void**)&p, n)", "hipMalloc((void**)&p, n)"),
+        (
+            "(cudaMemsetAsync)(p, 0, n, cudaStreamPerThread)",
+            "(hipMemsetAsync)(p, 0, n, hipStreamPerThread)",
+        ),
+        ("cudaDeviceProp d; cudaError_t e;", "hipDeviceProp_t d; hipError_t e;"),
+        ("e == cudaErrorMemoryAllocation", "e == hipErrorOutOfMemory"),
+        ("cudaMallocHost(h, 1); cudaFreeHost(h);", "hipHostMalloc(h, 1); hipHostFree(h);"),
+        ("cudaHostAllocMapped", "hipHostMallocMapped"),
+        ("cudaDevAttrWarpSize", "hipDeviceAttributeWarpSize"),
+        ("CU_DEVICE_ATTRIBUTE_WARP_SIZE", "hipDeviceAttributeWarpSize"),
+        ("cuLaunchKernel(f)", "hipModuleLaunchKernel(f)"),
+        (
+            "cuStreamCreate(&s, CU_STREAM_NON_BLOCKING)",
+            "hipStreamCreateWithFlags(&s, hipStreamNonBlocking)",
+        ),
+        ("cuMemAlloc_v2(&d, n); cuMemFree(d);", "hipMalloc(&d, n); hipFree(d);"),
+        (
+            "CUresult r = CUDA_SUCCESS; CUdeviceptr d;",
+            "hipError_t r = hipSuccess; hipDeviceptr_t d;",
+        ),
+        ("cuGetErrorString(r, &s)", "hipDrvGetErrorString(r, &s)"),
+        ("nvrtcCompileProgram(p, 0, 0)", "hiprtcCompileProgram(p, 0, 0)"),
+        ("cublasSgemm_v2(h)", "hipblasSgemm(h)"),
+        ("cublasZgemm(h)", "hipblasZgemm_v2(h)"),
+        ("curandState s; curand_uniform(&s)", "hiprandState s; hiprand_uniform(&s)"),
+        ("cufftExecC2C(p, a, b, CUFFT_FORWARD)", "hipfftExecC2C(p, a, b, HIPFFT_FORWARD)"),
+        ("cusparseCreate(&h)", "hipsparseCreate(&h)"),
+        ("make_cuFloatComplex(1, 2)", "make_hipFloatComplex(1, 2)"),
+        ("CUDART_PI_F", "HIP_PI_F"),
+        ("#ifdef __CUDACC__\n#endif", "#ifdef __HIPCC__\n#endif"),
+        ("#if defined(__CUDA_ARCH__)\n#endif", "#if defined(__HIP_DEVICE_COMPILE__)\n#endif"),
+        ("using R = cub::BlockReduce<T, 4>;", "using R = hipcub::BlockReduce<T, 4>;"),
+        ("using namespace cub;", "using namespace hipcub;"),
+        ("namespace c = cub;", "namespace c = hipcub;"),
+        ("thrust::cuda::par.on(s)", "thrust::hip::par.on(s)"),
+    ],
+)
+def test_names(cuda: str, expected: str) -> None:
+    assert hip(cuda) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "std::min(a, b); std::max<int>(c, d);",
+        "k<float, 256><<<dim3(1, 2), n << 3 >> 1, 0, s>>>(a);",
+        "#define CUDA_CHECK(x) check(x)\nCUDA_CHECK(f()); CU_SAFE_CALL(g());",
+        "int cub = 3; cub += cub; mycub::cub::F(); a.cub(); p->cub();",
+        "struct cub { static int x; }; int y = cub::x;",
+        "namespace cub { int x; } int y = cub::x;",
+        "int umin(int a, int b) { return a < b ? a : b; } int c = umin(1, 2);",
+        "namespace cg = cooperative_groups; cg::tiled_partition<32>(b).shfl_down(v, 1);",
+        'asm volatile("" ::: "memory");',
+        '#include "cuda_runtime.h.in"\n#include "x/cuda_runtime.h"\n#include "cuda-user.h"',
+        "#include <thrust/sort.h>\n#include <vector>",
+        "expf(x); __expf(y); atomicAdd(p, 1); __popc(m); __syncthreads();",
+        "half h = __float2half(1.f);",
+        "hipMalloc(&p, n); hipcub::BlockReduce<int, 3> r;",
+    ],
+)
+def test_what_is_not_cudas_stays(text: str) -> None:
+    result = hipify(text + "\n")
+    assert result.text == text + "\n"
+    assert result.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("cuda", "expected"),
+    [
+        ("cuda_runtime.h", "hip/hip_runtime.h"),
+        ("cuda.h", "hip/hip_runtime.h"),
+        ("cuda_runtime_api.h", "hip/hip_runtime_api.h"),
+        ("cooperative_groups.h", "hip/hip_cooperative_groups.h"),
+        ("cub/block/block_reduce.cuh", "hipcub/hipcub.hpp"),
+        ("curand_kernel.h", "hiprand/hiprand_kernel.h"),
+        ("cuda_fp16.h", "hip/hip_fp16.h"),
+    ],
+)
+def test_headers(cuda: str, expected: str) -> None:
+    assert hip(f"#include <{cuda}>") == f"#include <{expected}>"
+    assert hip(f'# include "{cuda}" // why') == f'# include "{expected}" // why'
+
+
+def test_a_header_that_hip_has_built_in_becomes_a_comment() -> None:
+    text = hip("#include <device_launch_parameters.h>  // threadIdx")
+    assert text.startswith("/* #include <device_launch_parameters.h> ")
+    assert text.endswith(" */  // threadIdx")
+
+
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        ("cudaInitDevice(0, 0, 0);", "no-hip-name"),
+        ("cudaGraphicsD3D11RegisterResource(r);", "no-hip-name"),
+        ("x = CUBLASLT_MATMUL_TILE_8x8;", "no-hip-name"),
+        ("__dadd_ru(a, b);", "no-hip-name"),
+        ("__nv_bfloat16 x;", "no-hip-name"),
+        ("mul24(a, b);", "no-hip-name"),
+        ("cub::DeviceFor::Bulk(n, op);", "no-hip-name"),
+        ("#if CUDART_VERSION >= 12000\n#endif", "no-hip-name"),
+        ("#if __CUDA_ARCH__ >= 700\n#endif", "cuda-arch-value"),
+        ("#include <cuda/atomic>", "no-hip-header"),
+        ("#include <mma.h>", "no-hip-header"),
+        ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(l));', "inline-ptx"),
+        ('__asm__("bar.sync 0;");', "inline-ptx"),
+        ("texture<float, 2, cudaReadModeElementType> t;", "texture-reference"),
+        ("#define CALL(name) cuda##name", "pasted-name"),
+    ],
+)
+def test_what_hip_lacks_is_an_error(source: str, rule: str) -> None:
+    assert rules(source) == [rule]
+    with pytest.raises(TranslationError) as caught:
+        hipify(source + "\n")
+    assert [finding.rule for finding in caught.value.findings] == [rule]
+    assert all(finding.hint for finding in caught.value.findings)
+
+
+def test_masks_of_a_warp_are_warnings_on_their_lines() -> None:
+    source = "a = __shfl_down_sync(0xffffffff, v, o);\nb = __popc(x);\nc = __activemask();\n"
+    result = hipify(source)
+    assert result.text == source
+    assert [(f.rule, f.severity, f.line, f.column) for f in result.findings] == [
+        ("warp-mask", "warning", 1, 5),
+        ("warp-mask", "warning", 3, 5),
+    ]
+
+
+def test_a_finding_shows_the_place_and_what_to_do() -> None:
+    source = "int a;\n\té = cudaInitDevice(0);\n"
+    (finding,) = hipify(source, strict=False).findings
+    assert finding.render() == textwrap.dedent(
+        """\
+        <source>:2:6: error: HIP has no counterpart of 'cudaInitDevice' [no-hip-name]
+          \té = cudaInitDevice(0);
+          \t    ^~~~~~~~~~~~~~
+          put it in a branch of its own, #if defined(GP_TARGET_CUDA), or do without"""
+    )
+
+
+def test_macros_with_launches_and_continued_lines() -> None:
+    source = textwrap.dedent(
+        """\
+        #define CHECK(call)                              \\
+          do {                                           \\
+            cudaError_t e = (call);                      \\
+            if (e != cudaSuccess) fail(#call, "cudaX");  \\
+          } while (0)
+        #define LAUNCH(k, g, ...) k<<<(g), 32>>>(__VA_ARGS__)
+        #define HALF <<<1, 32>>>
+        """
+    )
+    expected = source.replace("cudaError_t", "hipError_t").replace("cudaSuccess", "hipSuccess")
+    assert hipify(source).text == expected
