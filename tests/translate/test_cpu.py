@@ -125,10 +125,14 @@ def test_macros(cuda: str, expected: str) -> None:
             "GPUPORT_SIMT_SHARED(s, typename X<T, 2>::Storage);",
         ),
         ("__shared__ alignas(16) X s;", "GPUPORT_SIMT_SHARED_ALIGNED(16, s, X);"),
-        ("__shared__ alignas(v<a, b>) X s;", "GPUPORT_SIMT_SHARED_ALIGNED((v<a, b>), s, X);"),
+        (
+            "__shared__ alignas(2 * v<a, b>) X s;",
+            "GPUPORT_SIMT_SHARED_ALIGNED((2 * v<a, b>), s, X);",
+        ),
         (
             "alignas(T) __shared__ char s[sizeof(T)];",
-            "GPUPORT_SIMT_SHARED_ALIGNED(T, s, char[sizeof(T)]);",
+            "struct alignas(T) gpuport_alignment_s {}; "
+            "GPUPORT_SIMT_SHARED_ALIGNED(alignof(gpuport_alignment_s), s, char[sizeof(T)]);",
         ),
         (
             "__shared__ __attribute__((aligned(8))) int s;",

@@ -55,6 +55,10 @@ def rules(source: str) -> list[str]:
         ("using R = cub::BlockReduce<T, 4>;", "using R = hipcub::BlockReduce<T, 4>;"),
         ("using namespace cub;", "using namespace hipcub;"),
         ("namespace c = cub;", "namespace c = hipcub;"),
+        (
+            "extern __shared__ alignas(16)  char raw[];",
+            "alignas(16) extern __shared__ char raw[];",
+        ),
         ("thrust::cuda::par.on(s)", "thrust::hip::par.on(s)"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .brackets import closing
 from .findings import WARNING
 from .names import NameTable
 from .source import Source
@@ -39,6 +40,10 @@ _PASTED = re.compile(
     r"(?<![\w$])(?:cuda|CUDA|cu|CU|(?:cu|CU)(?:blas|BLAS|fft|FFT|rand|RAND|sparse|SPARSE)|nvrtc|NVRTC)(?:[A-Z_]\w*)?\s*\Z",
     re.ASCII,
 )
+_SHARED_ALIGNAS = re.compile(
+    r"(?<![\w$])(?P<specifiers>(?:(?:extern|static|volatile|const)\s+)*__shared__)\s+(?=alignas\s*\()",
+    re.ASCII,
+)
 _ARCH = "__CUDA_ARCH__"
 _NEEDS_RUNTIME = re.compile(
     r"(?<![\w$])(?:__global__|__device__|__shared__|__constant__|threadIdx|blockIdx|hip[A-Z]\w*)",
@@ -69,6 +74,8 @@ def translate(source: Source, names: NameTable) -> None:
     if "thrust" in code:
         for match in _THRUST.finditer(code):
             source.replace(*match.span(1), _THRUST_NAMES[match[1]])
+    if "alignas" in code:
+        _move_alignas(source)
     _report_constructs(source)
 
 
@@ -175,6 +182,18 @@ def _translate_cub(source: Source, names: NameTable) -> None:
                 "put it in a branch of its own, #if defined(GP_TARGET_CUDA), or do without",
                 length=member.end() - start,
             )
+
+
+def _move_alignas(source: Source) -> None:
+    """Put `alignas` in front of `__shared__`: the only order that clang takes."""
+    code = source.live
+    for match in _SHARED_ALIGNAS.finditer(code):
+        start, at = match.start("specifiers"), match.end()
+        end = closing(code, code.index("(", at), len(code)) + 1
+        if end > 0:
+            source.replace(start, start, source.code[at:end] + " ")
+            rest = re.match(r"[ \t]*", code[end:])
+            source.replace(at, end + (rest.end() if rest else 0), "")
 
 
 def _report_constructs(source: Source) -> None:

@@ -24,6 +24,7 @@ _ALIGNED = re.compile(
 _HARMLESS = re.compile(
     r"\s*(?:(?:gnu\s*::\s*)?(?:__)?(?:maybe_)?unused(?:__)?\s*,?\s*)*\Z", re.ASCII
 )
+_NUMERIC = re.compile(r"\A[\d(]|\b(?:sizeof|alignof)\b|[\w)]\s*[-+*/%?=!|]|<<", re.ASCII)
 _NAME = re.compile(r"(?:\w+\s*##\s*)*\w+\Z", re.ASCII)
 _POINTERS = re.compile(
     r"(?:\s*\*\s*(?:(?:const|volatile|__restrict__|__restrict)\b\s*)*)+\Z", re.ASCII
@@ -192,6 +193,11 @@ def _macros(source: Source, declaration: _Declaration) -> str:
                 "a '__shared__' declaration without a type and a name to be seen",
                 "write __shared__ T name[N]; with the keyword, the type and the name in one place",
             )
+        if declaration.alignment and not _NUMERIC.search(declaration.alignment):
+            # A type, or a constant: `alignas` alone takes either.
+            aligned = f"gpuport_alignment_{name}"
+            definition += f"struct alignas({declaration.alignment}) {aligned} {{}}; "
+            declaration = declaration._replace(alignment=f"alignof({aligned})")
         macros.append(_macro(declaration, name, type_, dimensions))
     return definition + "; ".join(macros)
 
