@@ -21,12 +21,16 @@ from gpuport.errors import (
 if TYPE_CHECKING:
     from gpuport._backends import Backend, Device, Kernel, backends, devices, kernels
     from gpuport.device_array import DeviceArray
+    from gpuport.inspection import inspect
+    from gpuport.linting import lint
     from gpuport.ops import log_softmax, logsumexp, max, min, softmax, sum
     from gpuport.translate import Translation, hipify
 
 _HOMES = {
     "gpuport._backends": ("Backend", "Device", "Kernel", "backends", "devices", "kernels"),
     "gpuport.device_array": ("DeviceArray",),
+    "gpuport.inspection": ("inspect",),
+    "gpuport.linting": ("lint",),
     "gpuport.ops": ("log_softmax", "logsumexp", "max", "min", "softmax", "sum"),
     "gpuport.translate": ("Translation", "hipify"),
 }
@@ -47,7 +51,9 @@ __all__ = [
     "backends",
     "devices",
     "hipify",
+    "inspect",
     "kernels",
+    "lint",
     "log_softmax",
     "logsumexp",
     "max",

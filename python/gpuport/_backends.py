@@ -81,8 +81,10 @@ def _import(name: str) -> NativeModule | str:
         return str(recorded["reason"]) or "it was not built"
     try:
         return cast(NativeModule, importlib.import_module(f"gpuport._{name}"))
+    except ModuleNotFoundError:
+        return "it was never built here"
     except ImportError as error:
-        return str(error)
+        return f"its module cannot be loaded: {error}"
 
 
 def native_module(name: str) -> NativeModule:
@@ -96,7 +98,7 @@ def native_module(name: str) -> NativeModule:
         raise ValueError(f"there is no backend {name!r}; there are {', '.join(NAMES)}")
     module = _import(name)
     if isinstance(module, str):
-        raise BackendUnavailableError(f"backend {name} is not built: {module}")
+        raise BackendUnavailableError(f"backend {name} cannot be used: {module}")
     return module
 
 
@@ -114,8 +116,11 @@ def usable_module(name: str) -> NativeModule:
 
 
 @cache
-def warp_size_of(name: str, device: int) -> int:
-    return int(native_module(name).device(device)["warp_size"])
+def ordinals(name: str, device: int) -> dict[int, int]:
+    """The native ordinals of a device by warp size. Those of the CPU backend are one device."""
+    module = native_module(name)
+    own = range(_device_count(name)) if name == "cpu" else [device]
+    return {int(module.device(i)["warp_size"]): i for i in own}
 
 
 def gpu_of_address(address: int) -> tuple[str, int] | None:
@@ -139,7 +144,7 @@ def _backend(name: str) -> Backend:
     recorded = build_record().get("backends", {}).get(name, {})
     searched = tuple(recorded.get("searched", ()))
     if isinstance(module, str):
-        return Backend(name, False, False, module, searched=searched)
+        return Backend(name, recorded.get("built", False), False, module, searched=searched)
     info = {**recorded, **module.build_info()}
     available = _device_count(name) > 0
     return Backend(
@@ -209,5 +214,6 @@ def kernels() -> list[Kernel]:
     table: dict[str, Kernel] = {}
     for name in NAMES:
         if not isinstance(_import(name), str):
-            table = {**kernel_table(name), **table}
+            for kernel in kernel_table(name).values():
+                table.setdefault(kernel.name, kernel)
     return list(table.values())

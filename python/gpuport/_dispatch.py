@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuport._backends import Kernel, kernel_table, usable_module, warp_size_of
+from gpuport._backends import Kernel, kernel_table, ordinals, usable_module
 from gpuport._dtypes import FLOATS, require_supported
 from gpuport._kinds import Kind
 from gpuport._layout import Ints, normalize_axes, repeats_elements
@@ -60,11 +60,12 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
     backend, native = _choose_backend(function, home, options.backend)
     staged = home == HOST and backend != "cpu"
     work = Place(backend, 0) if staged else home
-    ordinal = _ordinal(native, work, options.warp_size)
+    ordinal = _ordinal(work, options.warp_size)
     stream = resolve_stream(options.stream, kind, x, work)
 
     source = kind.view(x, "x", stream)
     require_supported(source.dtype, function)
+    source = _aligned(source, "x")
     axes = normalize_axes(axis, len(source.shape))
     dtype = operation.result_dtype(source.dtype)
     compute = source.dtype if operation.family != "softmax" else dtype
@@ -133,14 +134,10 @@ def _choose_backend(function: str, home: Place, asked: str | None) -> tuple[str,
     return name, native
 
 
-def _ordinal(native: NativeModule, work: Place, asked: int | None) -> int:
-    """The native device: on the CPU, the one whose warps have the size that was asked for."""
-    if work.backend == "cpu":
-        sizes = {warp_size_of("cpu", i): i for i in range(native.device_count())}
-        size = 32 if asked is None else asked
-    else:
-        sizes = {warp_size_of(work.backend, work.device): work.device}
-        size = next(iter(sizes)) if asked is None else asked
+def _ordinal(work: Place, asked: int | None) -> int:
+    """The native device. The CPU has one for each warp size, the first of 32 lanes."""
+    sizes = ordinals(work.backend, work.device)
+    size = next(iter(sizes)) if asked is None else asked
     if isinstance(size, bool) or size not in sizes:
         has = " and ".join(str(s) for s in sorted(sizes))
         raise ValueError(f"warp_size={asked!r}: {work} has warps of {has} lanes")
@@ -168,6 +165,16 @@ def _choose_kernel(
     if options.deterministic and not kernel.deterministic:
         raise ValueError(f"{kernel.name} is not deterministic")
     return kernel
+
+
+def _aligned(view: View, argument: str) -> View:
+    """The view, or a copy where its elements are not aligned. NumPy's arrays come aligned."""
+    if view.address % view.itemsize == 0:
+        return view
+    if view.place != HOST:
+        raise ValueError(f"{argument} is not aligned to its elements; copy it first")
+    copy = np.array(host_array(view), order="C")
+    return packed(copy.ctypes.data, view.dtype, view.shape, HOST, copy)
 
 
 def _mask_view(mask: Any, source: View, home: Place, stream: int) -> View:
@@ -198,6 +205,8 @@ def _output(
         raise TypeError(f"out has dtype {view.dtype}, the result is {dtype}")
     if view.shape != shape:
         raise ValueError(f"out has shape {view.shape}, the result is {shape}")
+    if view.address % view.itemsize:
+        raise ValueError("out is not aligned to its elements")
     if repeats_elements(view.shape, view.strides):
         raise ValueError(
             f"out names some elements twice: shape {view.shape}, strides {view.strides}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 Ints = tuple[int, ...]
@@ -128,6 +129,61 @@ def plan(
         )
         for index in product(*(range(group.size) for group in outer))
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """How one call is carried out; the operands of the launches are x, the results, the mask."""
+
+    launches: tuple[Launch, ...]
+    packs: tuple[bool, ...]  # of the inputs: whether it is packed by `matrix_strides` first
+    scratch: Ints | None  # strides of memory from which the results are copied to the target
+
+
+# Programs call with the same layouts again and again, and this is most of what a call costs.
+@lru_cache(maxsize=4096)
+def arrange(
+    shape: Ints, axes: Ints, inputs: tuple[Ints, ...], target: Ints, any_order: bool
+) -> Arrangement:
+    """From layouts to launches. The target has x's axes, or lacks those that are reduced.
+
+    How the work is cut into launches depends on the inputs alone, never on the target, so that the
+    results do not depend on where they are put.
+    """
+    ndim = len(shape)
+    kept = [d for d in range(ndim) if len(target) == ndim or d not in axes]
+
+    def spread(strides: Ints) -> Ints:
+        return tuple(strides[kept.index(d)] if d in kept else 0 for d in range(ndim))
+
+    def cut(strides: Ints) -> list[Launch] | None:
+        return plan(shape, axes, [inputs[0], strides, *inputs[1:]], any_order=any_order)
+
+    if any(shape[d] == 0 for d in axes):  # nothing is read, so no layout is too odd
+        inputs = ((0,) * ndim,) * len(inputs)
+    packs = (False,) * len(inputs)
+    ideal = contiguous_strides([shape[d] for d in kept])
+    launches = cut(spread(ideal))
+    if launches is None:
+        packs = tuple(
+            plan(shape, axes, [view], any_order=any_order, limit=1) is None for view in inputs
+        )
+        packed = matrix_strides(shape, axes)
+        inputs = tuple(packed if p else view for p, view in zip(packs, inputs, strict=True))
+        if len(kept) == ndim:
+            ideal = packed
+        launches = cut(spread(ideal))
+        assert launches is not None, "packed operands always form a matrix"
+
+    direct = cut(spread(target))
+    if direct is not None and _walk(direct) == _walk(launches):
+        return Arrangement(tuple(direct), packs, None)
+    return Arrangement(tuple(launches), packs, ideal)
+
+
+def _walk(launches: list[Launch]) -> list[tuple[int, int, int]]:
+    """What the kernels read, and in which order."""
+    return [(launch.rows, launch.cols, launch.offsets[0]) for launch in launches]
 
 
 def repeats_elements(shape: Sequence[int], strides: Ints) -> bool:

@@ -65,7 +65,10 @@ class DeviceArray:
                 )
         self._buffer = buffer
         address = buffer.address + offset * ITEMSIZE[name]
-        self.view = View(address, name, extents, steps, Place(backend, device), buffer)
+        place = Place(
+            backend, 0 if backend == "cpu" else device
+        )  # ordinals of the CPU share memory
+        self.view = View(address, name, extents, steps, place, buffer)
 
     @classmethod
     def empty(
@@ -102,6 +105,22 @@ class DeviceArray:
             native.copy(self.shape, self.view.strided, packed.view.strided, self.device, stream)
         native.download(packed.view.address, made.reshape(-1).view(np.uint8), stream)
         return made
+
+    def reinterpret(self, dtype: Any) -> DeviceArray:
+        """The same memory as elements of another dtype of the same size."""
+        name = dtype_name(dtype)
+        if ITEMSIZE.get(name) != self.view.itemsize:
+            raise TypeError(f"{name} elements are not as large as {self.dtype} elements")
+        offset = (self.view.address - self._buffer.address) // self.view.itemsize
+        return DeviceArray(
+            self._buffer,
+            self.shape,
+            name,
+            strides=self.strides,
+            offset=offset,
+            backend=self.backend,
+            device=self.device,
+        )
 
     @property
     def shape(self) -> Ints:

@@ -17,7 +17,7 @@ import fake_gpu
 _CACHED = (
     _backends._import,
     _backends._device_count,
-    _backends.warp_size_of,
+    _backends.ordinals,
     _backends.kernel_table,
 )
 

@@ -326,6 +326,15 @@ def test_device_array_refuses(fake_cuda: FakeModule) -> None:
     assert not hasattr(half, "__cuda_array_interface__")
 
 
+def test_reinterpreting_keeps_the_memory(fake_cuda: FakeModule) -> None:
+    half = DeviceArray.empty((2, 3), "bfloat16", backend="cuda")
+    bits = half.reinterpret(np.uint16)
+    assert (bits.dtype, bits.shape, bits.view.address) == ("uint16", (2, 3), half.view.address)
+    for other in ("int32", "complex64"):
+        with pytest.raises(TypeError, match=other):
+            half.reinterpret(other)
+
+
 def test_memory_is_freed_with_the_array(fake_cuda: FakeModule) -> None:
     import gc
     import weakref

@@ -77,6 +77,17 @@ def test_refused_tensors(x, message: str) -> None:
         gpuport.sum(x)
 
 
+def test_misaligned_storage() -> None:
+    raw = np.zeros(4 * 4 + 1, np.uint8)
+    x = torch.from_numpy(raw)[1:].numpy().view(np.float32)
+    x[:] = [1, 2, 3, 4]
+    shifted = torch.from_dlpack(x)
+    assert shifted.data_ptr() % 4
+    assert gpuport.sum(shifted) == 10
+    with pytest.raises(ValueError, match="aligned"):
+        gpuport.softmax(torch.zeros(4), out=shifted)
+
+
 def test_no_gradient_is_lost_silently() -> None:
     x = torch.ones(3, requires_grad=True)
     with pytest.raises(ValueError, match="detach"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,19 @@ class JaxKind:
     def finish(self, like: Any, made: Any) -> Any:
         jax = sys.modules["jax"]
         # With 64-bit types disabled, JAX would turn an int64 sum into int32 and wrap it silently.
-        with jax.enable_x64(True):
-            if isinstance(made, np.ndarray):
-                return jax.device_put(made, _device(like))
-            made.synchronize()  # JAX takes the memory as ready
-            return jax.numpy.asarray(made)
+        with _enable_x64():
+            if isinstance(made, np.ndarray) or made.size == 0:
+                host = made if isinstance(made, np.ndarray) else made.to_numpy()
+                return jax.device_put(host, _device(like))
+            # JAX neither waits for our stream nor keeps the memory: it gets a copy that is done.
+            made.synchronize()
+            bits = made.reinterpret("uint16") if made.dtype == "bfloat16" else made
+            copy = jax.numpy.array(bits, copy=True).block_until_ready()
+            return copy.view("bfloat16") if bits is not made else copy
+
+
+def _enable_x64() -> Any:
+    jax = sys.modules["jax"]
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    return import_module("jax.experimental").enable_x64(True)  # where older JAX has it
