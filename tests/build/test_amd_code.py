@@ -11,6 +11,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ import pytest
 import gpuport
 from amd_code import code_objects, kernels, readelf, wavefront_size
 from gpuport.translate import hipify
-from mini_project import ROOT
+from mini_project import QUICK, ROOT, Project
 
 CUDA = ROOT / "kernels/cuda"
 KERNELS = sorted(str(path.relative_to(CUDA)) for path in CUDA.glob("*/*.cu"))
@@ -66,6 +67,29 @@ def test_the_module_holds_both_widths(tmp_path: Path) -> None:
     assert {wavefront_size(target) for target in found} == {32, 64}
     first, *others = found.values()
     assert all(names == first for names in others), "every target holds the same kernels"
+
+
+@needs_readelf
+@pytest.mark.slow
+def test_a_newer_clang_builds_every_default_target(project: Project, tmp_path: Path) -> None:
+    """The build files with clang 19 and the device libraries that ci/amd_bitcode.py makes."""
+    bitcode = os.environ.get("GPUPORT_AMD_BITCODE", "")
+    if shutil.which(CLANG) is None or not Path(bitcode, "ockl.bc").is_file():
+        pytest.skip(f"no {CLANG}, or GPUPORT_AMD_BITCODE is not set; see .ci/run")
+    environ = {"HIPCXX": CLANG, "HIP_DEVICE_LIB_PATH": bitcode}
+    result = project.configure("GPUPORT_HIP=ON", "GPUPORT_CPU=OFF", QUICK, **environ)
+    assert result.returncode == 0, result.stderr
+    targets = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1200"]
+    assert f"gpuport: hip: built for {' '.join(targets)} (Clang 19." in result.stdout
+    project.ninja()
+    module = next(project.build.glob("_hip*.so"))
+    found = {target: sizes(code, tmp_path) for target, code in code_objects(module) if code}
+    assert {target: set(of.values()) for target, of in found.items() if of} == {
+        target: {wavefront_size(target)} for target in targets
+    }
+    show = "import _hip; print(_hip.backend, _hip.architectures)"
+    shown = project.run(sys.executable, "-c", show, PYTHONPATH=str(project.build))
+    assert shown.stdout.split() == ["hip", *targets], shown.stderr
 
 
 @pytest.fixture(scope="session")
