@@ -1,0 +1,307 @@
+"""Walks a function in the order of its text and asks the rules at each place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from . import names
+from .syntax import Function, Node, Statement, Variable
+from .unit import Unit
+from .values import IN_BLOCK, IN_WARP, VARIES, Values
+
+Report = Callable[[str, int, str, int], None]
+
+
+class Facts:
+    """What is known of the functions of a file before the rules run."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.results: dict[str, int] = {}
+        self.warp: set[str] = set()  # do warp operations, themselves or through others of the file
+        self.full_warp: set[str] = set()  # with a mask that is always full
+        self.barrier: set[str] = set()  # wait for the block
+        callees = {}
+        for function in unit.functions:
+            called = {call.callee for call in function.calls()}
+            callees[function.name] = callees.get(function.name, set()) | called
+            if called & names.WARP_OPERATIONS:
+                self.warp.add(function.name)
+            if called & names.BLOCK_BARRIERS:
+                self.barrier.add(function.name)
+            if any(is_full_warp(unit, call) for call in function.calls()):
+                self.full_warp.add(function.name)
+        for group in (self.warp, self.full_warp, self.barrier):
+            for _ in range(4):
+                group |= {name for name, called in callees.items() if called & group}
+        for _ in range(2):
+            for function in unit.functions:
+                self._result(unit, function)
+
+    def _result(self, unit: Unit, function: Function) -> None:
+        if function.macro:
+            roots = [s.expressions[0] for s in function.body if s.kind == "expression"]
+            if len(function.body) == 1 and roots:
+                self.results[function.name] = Values(unit, self.results).flags(roots[0])
+            return
+        flags = 0
+        values = Values(unit, self.results)
+        for variable in function.parameters:
+            values.declare(variable, parameter=True)
+        for statement in function.statements():
+            if statement.variable is not None:
+                values.declare(statement.variable)
+            elif statement.kind == "return" and statement.expressions:
+                flags |= values.flags(statement.expressions[0])
+        if "bool" in function.result:
+            flags &= VARIES
+        if function.result[-1:] == ("*",):
+            flags = 0
+        # The value of a function is the same in all lanes as far as anybody can tell, unless it is an index or a mask.
+        self.results[function.name] = self.results.get(function.name, 0) | (flags if flags & ~VARIES else 0)
+
+
+def is_full_warp(unit: Unit, call: Node) -> bool:
+    """Whether a call is a warp operation that names all lanes by a literal."""
+    if call.callee not in names.MASKED or call.callee == "__syncwarp" or not call.arguments:
+        return False
+    mask = unit.constants.literal(call.arguments[0])
+    if mask.kind == "unary" and mask.text in ("~", "-"):
+        return True
+    return unit.constants.value(mask) in (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
+
+
+class Loop(NamedTuple):
+    """A loop over a variable: where it starts and what ends it."""
+
+    initial: Node | None
+    condition: Node | None
+
+
+class Checker:
+    """The state of the walk. Rules read it; `report` takes a token."""
+
+    def __init__(self, unit: Unit, function: Function, facts: Facts, report: Report) -> None:
+        self.unit = unit
+        self.function = function
+        self.facts = facts
+        self.values = Values(unit, facts.results)
+        self.loops: dict[str, Loop] = {}
+        self.branches: list[int] = []  # flags of the conditions around
+        self.conditions: list[Node] = []  # the conditions themselves
+        self.gone = 0  # flags of the conditions under which threads have left
+        self.target = function.name  # the name that the value being looked at goes to
+        self.index_uses: dict[str, int] = {}  # of shared arrays: flags of what indexes them
+        self.shared: list[Variable] = []
+        self.warp_work = function.name in facts.warp
+        self._report = report
+
+    def report(self, rule: str, token: int, message: str, length: int | None = None) -> None:
+        tokens = self.unit.tokens
+        self._report(rule, tokens.start[token], message, len(tokens.text[token]) if length is None else length)
+
+    @property
+    def divergence(self) -> int:
+        """How the threads that are here may differ: IN_BLOCK, IN_WARP."""
+        flags = self.gone
+        for branch in self.branches:
+            flags |= branch
+        return flags & VARIES
+
+    def run(self, rules: Rules) -> None:
+        for variable in self.function.parameters:
+            self.values.declare(variable, parameter=True)
+            if variable.initial is not None:
+                rules.parameter(self, variable)
+        self._statements(self.function.body, rules)
+        rules.function(self)
+
+    def _statements(self, body: list[Statement], rules: Rules) -> None:
+        for statement in body:
+            self._statement(statement, rules)
+
+    def _statement(self, statement: Statement, rules: Rules) -> None:
+        match statement.kind:
+            case "declaration" if statement.variable is not None:
+                self._declaration(statement.variable, rules)
+            case "if":
+                self._if(statement, rules)
+            case "for" | "while" | "do":
+                self._loop(statement, rules)
+            case "return":
+                self.target = self.function.name
+                for value in statement.expressions:
+                    rules.returned(self, value)
+                    self.expression(value, rules)
+            case "switch":
+                self._inside(statement.expressions[:1], statement.body, rules)
+            case _:
+                for value in statement.expressions:
+                    self.target = _target(value)
+                    self.expression(value, rules)
+                self._statements(statement.body, rules)
+
+    def _declaration(self, variable: Variable, rules: Rules) -> None:
+        for bound in variable.bounds:
+            self.expression(bound, rules)
+        self.target = variable.name
+        rules.declaration(self, variable)
+        if variable.initial is not None:
+            self.expression(variable.initial, rules)
+        self.values.declare(variable)
+        if variable.shared:
+            self.shared.append(variable)
+
+    def _if(self, statement: Statement, rules: Rules) -> None:
+        condition = statement.expressions[:1]
+        rules.branch(self, statement)
+        inner = [s for s in statement.body if s.kind != "declaration"]
+        for node in condition:
+            self.target = ""
+            self.expression(node, rules)
+        flags = self._flags(condition)
+        self._branch(flags, condition, statement.body, rules)
+        self._branch(flags, condition, statement.orelse, rules)
+        if flags and (_leaves(inner) != _leaves(statement.orelse)):
+            self.gone |= flags
+
+    def _loop(self, statement: Statement, rules: Rules) -> None:
+        gone = self.gone
+        head = statement.body[:-1] if statement.kind == "for" else []
+        body = statement.body[-1:] if statement.kind == "for" else statement.body
+        for inner in head:
+            self._statement(inner, rules)
+            if inner.variable is not None:
+                condition = statement.expressions[0] if statement.expressions else None
+                self.loops[inner.variable.name] = Loop(inner.variable.initial, condition)
+        for step in statement.expressions[1:]:
+            self._step(step)
+        for node in statement.expressions:
+            self.target = _target(node)
+            self.expression(node, rules)
+        self._branch(self._flags(statement.expressions[:1]), statement.expressions[:1], body, rules)
+        self.gone = gone
+
+    def _step(self, step: Node) -> None:
+        """A variable that strides by more than the block is an index of the data from then on."""
+        for node in step.walk():
+            if node.kind == "assign" and node.kids[0].kind == "name":
+                self.values.assign(node.kids[0].text, node.text, node.kids[1])
+
+    def _inside(self, condition: list[Node], body: list[Statement], rules: Rules) -> None:
+        for node in condition:
+            self.expression(node, rules)
+        self._branch(self._flags(condition), condition, body, rules)
+
+    def _flags(self, nodes: list[Node]) -> int:
+        flags = 0
+        for node in nodes:
+            flags |= self.values.flags(node)
+        return flags & VARIES
+
+    def _branch(self, flags: int, condition: list[Node], body: list[Statement], rules: Rules) -> None:
+        if not body:
+            return
+        self.branches.append(flags)
+        self.conditions.extend(condition[:1])
+        gone = self.gone
+        self._statements(body, rules)
+        if flags:  # who left inside a divergent branch is accounted for by the branch itself
+            self.gone = gone
+        if condition:
+            self.conditions.pop()
+        self.branches.pop()
+
+    def expression(self, node: Node, rules: Rules, parents: tuple[Node, ...] = ()) -> None:
+        """Asks the rules about an expression and everything in it."""
+        rules.node(self, node, parents)
+        if node.kind == "lambda":
+            outer = (self.gone, self.target)
+            self._statements(node.body, rules)
+            self.gone, self.target = outer
+            return
+        if node.kind == "code":
+            self._statements(node.body, rules)
+            return
+        below = (*parents, node)
+        if node.kind == "conditional" or (node.kind == "binary" and node.text in ("&&", "||")):
+            self.expression(node.kids[0], rules, below)
+            self.branches.append(self.values.flags(node.kids[0]) & VARIES)
+            self.conditions.append(node.kids[0])
+            for kid in node.kids[1:]:
+                self.expression(kid, rules, below)
+            self.conditions.pop()
+            self.branches.pop()
+        else:
+            for kid in node.kids:
+                self.expression(kid, rules, below)
+        if node.kind == "assign" and node.kids[0].kind in ("name", "member"):
+            self.values.assign(node.kids[0].text, node.text, node.kids[1])
+        elif node.kind == "index" and node.kids[0].kind == "name":
+            for index in node.kids[1:]:
+                self.index_uses[node.kids[0].text] = self.index_uses.get(node.kids[0].text, 0) | self.values.flags(index)
+
+
+class Rules:
+    """The places at which rules are asked; see `checks`."""
+
+    def __init__(
+        self,
+        node: list[Callable[[Checker, Node, tuple[Node, ...]], None]],
+        declaration: list[Callable[[Checker, Variable], None]],
+        parameter: list[Callable[[Checker, Variable], None]],
+        returned: list[Callable[[Checker, Node], None]],
+        branch: list[Callable[[Checker, Statement], None]],
+        function: list[Callable[[Checker], None]],
+    ) -> None:
+        self._node, self._declaration, self._parameter = node, declaration, parameter
+        self._returned, self._branch, self._function = returned, branch, function
+
+    def node(self, checker: Checker, node: Node, parents: tuple[Node, ...]) -> None:
+        for rule in self._node:
+            rule(checker, node, parents)
+
+    def declaration(self, checker: Checker, variable: Variable) -> None:
+        for rule in self._declaration:
+            rule(checker, variable)
+
+    def parameter(self, checker: Checker, variable: Variable) -> None:
+        for rule in self._parameter:
+            rule(checker, variable)
+
+    def returned(self, checker: Checker, value: Node) -> None:
+        for rule in self._returned:
+            rule(checker, value)
+
+    def branch(self, checker: Checker, statement: Statement) -> None:
+        for rule in self._branch:
+            rule(checker, statement)
+
+    def function(self, checker: Checker) -> None:
+        for rule in self._function:
+            rule(checker)
+
+
+def _target(node: Node) -> str:
+    """The name that an assignment gives a value to."""
+    if node.kind != "assign":
+        return ""
+    left = node.kids[0]
+    while left.kind in ("index", "member") and left.kids:
+        if left.kind == "member":
+            return left.text
+        left = left.kids[0]
+    return left.text if left.kind == "name" else ""
+
+
+def _leaves(body: list[Statement]) -> bool:
+    """Whether the statements of a branch end by leaving it for good."""
+    if not body:
+        return False
+    last = body[-1]
+    if last.kind == "block":
+        return _leaves(last.body)
+    return last.kind in ("return", "jump")
+
+
+__all__ = ["IN_BLOCK", "IN_WARP", "Checker", "Facts", "Loop", "Rules"]

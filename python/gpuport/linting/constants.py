@@ -1,0 +1,96 @@
+"""Named integer constants of a file, and the value of constant expressions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .lexer import integer
+from .syntax import Node
+
+
+class Constant(NamedTuple):
+    """A name with its value, and the offset of the name where it is defined."""
+
+    name: str
+    value: Node
+    offset: int
+    macro: bool
+
+
+class Constants:
+    """The constants of one file; a name that is defined twice with different values has no value."""
+
+    def __init__(self) -> None:
+        self._defined: dict[str, list[Constant]] = {}
+
+    def add(self, name: str, value: Node, offset: int, *, macro: bool = False) -> None:
+        self._defined.setdefault(name, []).append(Constant(name, value, offset, macro))
+
+    def all(self) -> list[Constant]:
+        return [constant for defined in self._defined.values() for constant in defined]
+
+    def find(self, name: str) -> Constant | None:
+        defined = self._defined.get(name)
+        return defined[0] if defined else None
+
+    def value(self, node: Node, depth: int = 0) -> int | None:
+        """The value of an expression as C++ would have it in 64 bits, or None."""
+        if depth > 12:
+            return None
+        if node.kind == "number":
+            literal = integer(node.text)
+            return literal[0] if literal else None
+        if node.kind == "name":
+            if node.scoped and node.text not in self._defined:
+                return None
+            values = {self.value(c.value, depth + 1) for c in self._defined.get(node.text, ())}
+            return values.pop() if len(values) == 1 else None
+        if node.kind == "cast" or (node.kind in ("braces", "call") and len(node.arguments) == 1 and node.kind == "braces"):
+            return self.value(node.kids[0], depth + 1)
+        if node.kind == "unary" and len(node.kids) == 1:
+            value = self.value(node.kids[0], depth + 1)
+            if value is None:
+                return None
+            return {"-": -value, "+": value, "~": ~value}.get(node.text)
+        if node.kind == "binary":
+            left, right = (self.value(kid, depth + 1) for kid in node.kids)
+            return None if left is None or right is None else _apply(node.text, left, right)
+        return None
+
+    def literal(self, node: Node) -> Node:
+        """The node itself, or the node that the constant it names is defined by."""
+        for _ in range(8):
+            if node.kind in ("cast",):
+                node = node.kids[0]
+                continue
+            constant = self.find(node.text) if node.kind == "name" else None
+            if constant is None:
+                return node
+            node = constant.value
+        return node
+
+
+def _apply(operator: str, left: int, right: int) -> int | None:
+    match operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/":
+            return left // right if right > 0 and left >= 0 else None
+        case "%":
+            return left % right if right > 0 and left >= 0 else None
+        case "<<":
+            return left << right if 0 <= right < 64 else None
+        case ">>":
+            return left >> right if 0 <= right < 64 else None
+        case "&":
+            return left & right
+        case "|":
+            return left | right
+        case "^":
+            return left ^ right
+        case _:
+            return None

@@ -1,0 +1,131 @@
+"""From a source to its findings.
+
+A file is looked at as each target compiles it: a branch for one vendor is not wrong for lacking what only another
+needs. Faults of the width count where the code meets a warp of 64 lanes, that is on `hip` and `cpu`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from . import barriers, exchange, lanes, launching, masks, suppression, widths
+from ._reader import TARGET_MACROS, WARNING, Finding, Source
+from .checker import Checker, Facts, Rules
+from .rules import RULES
+from .unit import Unit
+
+_CUDA: dict[str, int | None] = {
+    "GP_TARGET_CUDA": 1,
+    "GP_TARGET_AMD": None,
+    "GP_TARGET_CPU": None,
+    "__NVCC__": 1,
+    "__HIP__": None,
+    "__HIPCC__": None,
+    "__HIP_DEVICE_COMPILE__": None,
+    "__HIP_PLATFORM_AMD__": None,
+    "__HIP_PLATFORM_HCC__": None,
+    "USE_ROCM": None,
+}
+TARGETS: dict[str, dict[str, int | None]] = {
+    "cuda": _CUDA,
+    "hip": {**TARGET_MACROS["hip"], "USE_ROCM": 1},
+    "cpu": {**TARGET_MACROS["cpu"], "USE_ROCM": None},
+}
+# What CUDA's own compilers ask for, and AMD's do not have.
+_ONLY_ON = {"GPL012": ("cuda", "cpu")}
+# These do not depend on the width: they hold on every target.
+_EVERYWHERE = ("GPL009", "GPL010", "GPL013", "GPL015", "GPL016")
+_WIDE = ("hip", "cpu")
+
+# A file without any of these has nothing to find.
+_TRIGGER = re.compile(
+    r"<<<|threadIdx|warp|WARP|Warp|lane|Lane|LANE|__shfl|__ballot|__any|__all|__activemask|__match_|__sync|__shared__|"
+    r"_mask|WAVEFRONT|tiled_partition"
+)
+_HIP_HEADER = re.compile(r"hip/|hipcub|rocprim|rocwmma")
+_RULES = Rules(
+    node=[
+        masks.mask_argument,
+        masks.mask_compare,
+        masks.narrowed,
+        masks.bit_count,
+        masks.mask_by_shift,
+        lanes.thread_index,
+        lanes.lane_arithmetic,
+        lanes.shuffle,
+        lanes.group_template,
+        barriers.block_barrier,
+        barriers.warp_operation,
+        widths.template_arguments,
+    ],
+    declaration=[masks.narrow_variable, lanes.shared_bound, widths.constant_variable],
+    parameter=[masks.mask_default, lanes.width_default],
+    returned=[masks.narrow_result],
+    branch=[lanes.warp_branch],
+    function=[lanes.shared_index, exchange.exchange, exchange.volatile_exchange, widths.labels],
+)
+
+
+def lint(source: str | Path) -> list[Finding]:
+    """What is wrong, for other warp widths and other vendors, with CUDA C++.
+
+    A `str` that holds a newline is source text, anything else names a file.
+    """
+    if isinstance(source, str) and "\n" in source:
+        return lint_bytes(source.encode("utf-8", "surrogateescape"), "<source>")
+    return lint_bytes(Path(source).read_bytes(), str(source))
+
+
+def lint_bytes(data: bytes, name: str) -> list[Finding]:
+    """The findings in the bytes of a file, in order; `name` stands in them."""
+    text = data.decode("latin-1")
+    if _TRIGGER.search(text) is None and "gpuport-lint" not in text:
+        return []
+    everything = Source(text, name, {})
+    views: dict[str, tuple[Source, set[str]]] = {}  # by what is live: most files are the same for every target
+    for target, macros in TARGETS.items():
+        source = Source(text, name, macros)
+        views.setdefault(source.live, (source, set()))[1].add(target)
+    findings: dict[tuple[str, int], Finding] = {}
+    for source, targets in views.values():
+        for rule, offset, message, length in _raw_findings(source, everything):
+            if not targets.intersection(_targets(rule)):
+                continue
+            line, column, line_text = source.position(offset)
+            finding = Finding(rule, WARNING, name, line, column, message, RULES[rule].change, line_text, length)
+            findings.setdefault((rule, offset), finding)
+    kept = suppression.apply(everything, list(findings.values()))
+    return sorted(kept, key=lambda f: (f.line, f.column, f.rule))
+
+
+def _targets(rule: str) -> Iterable[str]:
+    if rule in _ONLY_ON:
+        return _ONLY_ON[rule]
+    return TARGETS if rule in _EVERYWHERE else _WIDE
+
+
+def _raw_findings(source: Source, everything: Source) -> list[tuple[str, int, str, int]]:
+    found: list[tuple[str, int, str, int]] = []
+
+    def report(rule: str, offset: int, message: str, length: int) -> None:
+        found.append((rule, offset, message, length))
+
+    unit = Unit(source)
+    facts = Facts(unit)
+    for function in unit.functions:
+        Checker(unit, function, facts, report).run(_RULES)
+    outside = Checker(unit, widths.file_function(), facts, report)
+    widths.outside_functions(outside)
+    for rule, results in (
+        ("GPL013", launching.unchecked(unit)),
+        ("GPL014", launching.partial_blocks(unit, facts)),
+        ("GPL017", widths.chosen_widths(unit, everything.live)),
+        ("GPL018", widths.fixed_constants(unit)),
+    ):
+        for offset, length, message in results:
+            report(rule, offset, message, length)
+    if any(_HIP_HEADER.match(header.name) for header in source.headers):
+        found = [f for f in found if f[0] != "GPL012"]  # HIP has these, and for long had no others
+    return found

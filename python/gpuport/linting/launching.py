@@ -1,0 +1,77 @@
+"""Rules about launches: checked or not, and blocks that are no whole number of warps."""
+
+from __future__ import annotations
+
+import re
+
+from . import names
+from ._reader import Launch
+from .checker import Facts
+from .lexer import integer
+from .unit import Unit
+
+_LAST_NAME = re.compile(r"(\w+)[ \t\r\n]*(?:<[^;{}]*>)?[ \t\r\n]*\Z", re.ASCII)
+_LAST_ERROR = re.compile(r"\b(?:cuda|hip)(?:GetLastError|PeekAtLastError)\b")
+_CALL = re.compile(r"\b(\w+)\s*\(\s*([\w:]*)\s*(\(?)", re.ASCII)
+_DIM3 = re.compile(r"\s*(?:dim3\s*[({])?\s*(\w+)\s*(?:,\s*1\s*(?:,\s*1\s*)?)?[)}]?\s*\Z", re.ASCII)
+
+
+def unchecked(unit: Unit) -> list[tuple[int, int, str]]:
+    """GPL013."""
+    found = []
+    live = unit.source.live
+    for launch in unit.launches:
+        directive = unit.source.directive_at(launch.open)
+        # The check may stand in a function around the lambda that launches.
+        end = directive.end if directive is not None else _function_end(unit, launch.open)
+        if not is_checked(live[launch.close : end]):
+            name = live[slice(*launch.kernel)].split("<")[0].strip()
+            found.append((launch.kernel[0], len(name), f"nothing checks whether the launch of '{name}' succeeded"))
+    return found
+
+
+def is_checked(rest: str) -> bool:
+    """Whether the code after a launch looks at the error, itself or through a macro or helper."""
+    if _LAST_ERROR.search(rest):
+        return True
+    for match in _CALL.finditer(rest):
+        name, argument, called = match[1], match[2], match[3]
+        if names.CHECKS.search(name) and name not in ("static_assert",):
+            # CHECK(cudaMemcpy(...)) looks at the copy: a refused launch is not reported there.
+            if called and argument.startswith(("cuda", "hip")):
+                continue
+            return True
+    return False
+
+
+def _function_end(unit: Unit, offset: int) -> int:
+    return next((end for start, end in unit.bodies if start <= offset < end), len(unit.source.live))
+
+
+def partial_blocks(unit: Unit, facts: Facts) -> list[tuple[int, int, str]]:
+    """GPL014."""
+    found = []
+    live = unit.source.live
+    for launch in unit.launches:
+        kernel = _LAST_NAME.search(live[slice(*launch.kernel)])
+        if kernel is None or kernel[1] not in facts.warp or len(launch.arguments) < 2:
+            continue
+        size = _block_size(unit, launch)
+        if size is not None and size % 64:
+            start, end = launch.arguments[1]
+            text = live[start:end]
+            at = start + len(text) - len(text.lstrip())
+            found.append((at, len(text.strip()), f"a block of {size} threads is no whole number of 64-lane warps, and '{kernel[1]}' works with warps"))
+    return found
+
+
+def _block_size(unit: Unit, launch: Launch) -> int | None:
+    start, end = launch.arguments[1]
+    match = _DIM3.match(unit.source.live[start:end])
+    if match is None:
+        return None
+    literal = integer(match[1])
+    if literal is not None:
+        return literal[0]
+    constant = unit.constants.find(match[1])
+    return unit.constants.value(constant.value) if constant is not None else None
