@@ -1,7 +1,6 @@
 """Runs one case: places the operands between guards, calls the kernel, judges what came back."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -26,7 +25,6 @@ class Machine:
     place: Place = memory.HostBuffer
     place_sparse: Callable[[Sparse], Any] | None = None
     read: Callable[[Any], tuple[Array, str]] = lambda result: (result, str(result.dtype))
-    order: Callable[[int], AbstractContextManager[None]] = lambda seed: nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +87,29 @@ def run_case(
 
 
 def _check(spec: Spec, case: Case, machine: Machine, problem: Problem) -> None:
-    with machine.order(case.order):
-        if case.refused:
-            _check_refusal(case, problem, machine)
-            return
-        got = _checked_call(case, problem, machine)
-        difference = compare(problem.answer, got)
-        if difference is not None:
-            raise _WrongError("wrong result", _explain_poison(problem, got, difference))
-        if not case.invariants:
-            return
+    if case.refused:
+        _check_refusal(case, problem, machine)
+        return
+    got = _checked_call(case, problem, machine)
+    difference = compare(problem.answer, got)
+    if difference is not None:
+        raise _WrongError("wrong result", _explain_poison(problem, got, difference))
+    if not case.invariants:
+        return
 
-        def rerun(*, out: bool = True, **operands: Array) -> Array:
-            changed = dict(problem.operands)
-            for name, values in operands.items():
-                old = changed[name]
-                assert isinstance(old, Operand)
-                changed[name] = replace(old, values=values)
-            again = replace(problem, operands=changed, takes_out=problem.takes_out and out)
-            return _checked_call(case, again, machine)
+    def rerun(*, out: bool = True, **operands: Array) -> Array:
+        changed = dict(problem.operands)
+        for name, values in operands.items():
+            old = changed[name]
+            assert isinstance(old, Operand)
+            changed[name] = replace(old, values=values)
+        again = replace(problem, operands=changed, takes_out=problem.takes_out and out)
+        return _checked_call(case, again, machine)
 
-        for name, invariant in spec.invariants(case).items():
-            found = invariant(case, problem, got, rerun)
-            if found is not None:
-                raise _WrongError(name, found)
+    for name, invariant in spec.invariants(case).items():
+        found = invariant(case, problem, got, rerun)
+        if found is not None:
+            raise _WrongError(name, found)
 
 
 def _checked_call(case: Case, problem: Problem, machine: Machine) -> Array:

@@ -1,8 +1,6 @@
 """gpuport's own kernels as the engine calls them: by the public API, in host or device memory."""
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -15,25 +13,7 @@ from gpuport.testing.case import Sparse, Target
 from gpuport.testing.dtypes import Array
 from gpuport.testing.engine import Machine
 
-ORDER_VARIABLE: Final = "GPUPORT_SIMT_SEED"
 CHUNK_BYTES: Final = 1 << 26
-
-
-@contextmanager
-def simt_order(seed: int) -> Iterator[None]:
-    """The CPU backend reads the seed at each launch; 0 leaves the caller's order."""
-    if seed == 0:
-        yield
-        return
-    before = os.environ.get(ORDER_VARIABLE)
-    os.environ[ORDER_VARIABLE] = str(seed)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[ORDER_VARIABLE]
-        else:
-            os.environ[ORDER_VARIABLE] = before
 
 
 def machine(kernel: str, target: Target) -> Machine:
@@ -56,7 +36,7 @@ def machine(kernel: str, target: Target) -> Machine:
         )
 
     if not target.is_gpu:
-        return Machine(call, read=_read, order=simt_order)
+        return Machine(call, read=_read)
     device = _Device(target)
     return Machine(call, device.place, device.place_sparse, read=_read)
 

@@ -26,7 +26,7 @@ ROW_SHAPES: Final = (
 )
 
 # More rows than a grid has blocks in y or z (65,535): a grid that maps rows there refuses or wraps.
-MANY_ROWS: Final = ((70001, 3), (65537, 1))
+MANY_ROWS: Final = ((65537, 3), (70001, 1))
 
 # Few rows that are worth several blocks each.
 LONG_ROWS: Final = ((3, 70001),)
