@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -30,10 +31,14 @@ GOALS = {"cpu": 90, "cpu+cuda+hip": 360}
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of the two steps; `slowest` is the compile that took longest, `load` others' work."""
+    """Seconds of the two steps, and of processor time, which a busy machine changes little.
+
+    `slowest` is the step that took longest, `load` what the machine was doing before.
+    """
 
     configure: float
     build: float
+    processor: float
     slowest: str
     load: float
     architectures: str
@@ -45,6 +50,7 @@ def build(gpu: Sequence[str], jobs: int) -> Measured | str:
         modes = [f"-DGPUPORT_{n}={'ON' if n in gpu else 'OFF'}" for n in ("CUDA", "HIP")]
         python = f"-DPython_EXECUTABLE={sys.executable}"
         load = os.getloadavg()[0]
+        used_before = processor_time()
         began = time.perf_counter()
         configured = subprocess.run(
             ["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", folder, python, *modes],
@@ -62,7 +68,19 @@ def build(gpu: Sequence[str], jobs: int) -> Measured | str:
         built = [b["architectures"] for b in record["backends"].values() if b["built"]]
         architectures = ", ".join(" ".join(names) for names in built)
         slowest = slowest_step(Path(folder, ".ninja_log"))
-        return Measured(configure_time, build_time, slowest, load, architectures)
+        return Measured(
+            configure_time,
+            build_time,
+            processor_time() - used_before,
+            slowest,
+            load,
+            architectures,
+        )
+
+
+def processor_time() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
 
 
 def slowest_step(log: Path) -> str:
@@ -81,14 +99,23 @@ def main() -> int:
     options = parser.parse_args()
 
     table = Table(title=f"build from nothing, {options.jobs} jobs, {os.cpu_count()} cores")
-    for column in ("backends", "configure s", "build s", "goal s", "slowest", "load before", "for"):
+    for column in (
+        "backends",
+        "configure s",
+        "build s",
+        "processor s",
+        "goal s",
+        "slowest",
+        "load before",
+        "for",
+    ):
         table.add_column(column, justify="right" if column.endswith(" s") else "left")
     missed = False
     for name in options.only or SETS:
         measured = build(SETS[name], options.jobs)
         goal = GOALS.get(name)
         if isinstance(measured, str):
-            table.add_row(name, "skipped", "", "", measured.splitlines()[-1], "", "")
+            table.add_row(name, "skipped", "", "", "", measured.splitlines()[-1], "", "")
             continue
         total = measured.configure + measured.build
         missed = missed or (goal is not None and total > goal)
@@ -96,6 +123,7 @@ def main() -> int:
             name,
             f"{measured.configure:.1f}",
             f"{measured.build:.1f}",
+            f"{measured.processor:.1f}",
             str(goal or ""),
             measured.slowest,
             f"{measured.load:.1f}",
