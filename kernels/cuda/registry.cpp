@@ -32,6 +32,10 @@ constexpr OpRow kOpTable[] = {
     {OpCode::kSoftmax, "softmax", "softmax"},
     {OpCode::kLogSoftmax, "log_softmax", "softmax"},
     {OpCode::kLogSumExp, "logsumexp", "softmax"},
+    {OpCode::kArgMax, "argmax", "argmax"},
+    {OpCode::kArgMin, "argmin", "argmax"},
+    {OpCode::kInclusiveScan, "inclusive_scan", "scan"},
+    {OpCode::kExclusiveScan, "exclusive_scan", "scan"},
 };
 
 std::string names_of(const KernelEntry& entry) {

@@ -58,10 +58,13 @@ void BlockState::start(const Launch& launch, std::uint64_t number) {
   arrived = exited = 0;
   ready_warps = unsigned((std::uint64_t(1) << warps) - 1);
   polled_warps = 0;
+  phase = 0;
   votes[phase] = 0;
   for (unsigned w = 0; w < warps; ++w) {
     warp[w].ready = warp[w].full;
     warp[w].exited = 0;
+    warp[w].phase = 0;
+    warp[w].vote[warp[w].phase] = 0;  // a block that was torn down may have left votes
     warp[w].natural = !launch.seeded;
   }
   objects.clear();

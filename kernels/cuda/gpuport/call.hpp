@@ -12,7 +12,21 @@ namespace gp {
 enum class DType : std::uint8_t { kBool, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF16, kBF16, kF32, kF64 };
 inline constexpr int kDTypes = 13;
 
-enum class OpCode : std::uint8_t { kSum, kMax, kMin, kSoftmax, kLogSoftmax, kLogSumExp, kArgMax, kArgMin };
+enum class OpCode : std::uint8_t {
+  kSum,
+  kMax,
+  kMin,
+  kSoftmax,
+  kLogSoftmax,
+  kLogSumExp,
+  kArgMax,
+  kArgMin,
+  kInclusiveScan,
+  kExclusiveScan,
+  kCount,
+  kCompact,
+  kNonzero,
+};
 
 template <typename T>
 inline constexpr DType kDTypeOf = DType::kBool;
@@ -63,7 +77,9 @@ struct Call {
   const char* name = "";  // "family.variant", for errors
   OpCode op = OpCode::kSum;
   index_t rows = 0, cols = 0;
-  Operand in, out, keep;  // `keep` is the mask; its data is null where there is none
+  Operand in, out;
+  Operand keep;     // the mask; its data is null where there is none
+  Operand scratch;  // int64 positions that outlive the call: offsets of segments or of stretches
   int device = 0;
   int warp_size = 0;
   cudaStream_t stream = nullptr;

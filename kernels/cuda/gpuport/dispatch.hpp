@@ -34,6 +34,12 @@ void visit_width(const Call& call, WarpWidths<kWidths...>, F&& f) {
 
 }  // namespace detail
 
+// Calls f<kWarp>().
+template <typename F>
+void visit_width(const Call& call, F&& f) {
+  detail::visit_width(call, TargetWarpWidths{}, f);
+}
+
 // Calls f<kWarp, Op>() for the operator of the list that has the call's code, input and result.
 template <typename... Ops, typename F>
 void visit(const Call& call, TypeList<Ops...>, F&& f) {

@@ -51,8 +51,9 @@ inline constexpr int kPacksInFlight = 4;  // independent loads of a thread befor
 
 // Folds packs first, first + step, ... of the row from `begin` to `end`. The elements of a pack go to one thread in
 // either branch, so a row that cannot be read by packs gives the same bits. Packs count from the start of the row.
+// Not forced inline: one copy serves both kernels and, on the CPU, both widths.
 template <typename Op>
-GP_DEVICE typename Op::State fold(const View2<const typename Op::Input>& in, index_t row, index_t begin, index_t end,
+__device__ typename Op::State fold(const View2<const typename Op::Input>& in, index_t row, index_t begin, index_t end,
                                   int first, int step) {
   using Input = typename Op::Input;
   using State = typename Op::State;
