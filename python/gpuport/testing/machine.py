@@ -5,40 +5,46 @@ from typing import Any, Final
 
 import numpy as np
 
+import gpuport
 from gpuport._backends import native_module
 from gpuport._native import Buffer
 from gpuport.device_array import DeviceArray
 from gpuport.testing import dtypes, memory
 from gpuport.testing.case import Sparse, Target
 from gpuport.testing.dtypes import Array
-from gpuport.testing.engine import Machine
+from gpuport.testing.engine import Call, Machine
 
 CHUNK_BYTES: Final = 1 << 26
 
 
 def machine(kernel: str, target: Target) -> Machine:
-    import gpuport
+    """In host memory for the CPU backend, in the device's own for a GPU."""
+    return (device_machine if target.is_gpu else host_machine)(kernel, target)
 
+
+def host_machine(kernel: str, target: Target) -> Machine:
+    return Machine(_call(kernel, target), read=_read)
+
+
+def device_machine(kernel: str, target: Target) -> Machine:
+    """With memory from gpuport's native module, so that a check needs no array library."""
+    memory_of = _DeviceMemory(target)
+    return Machine(_call(kernel, target), memory_of.place, memory_of.place_sparse, read=_read)
+
+
+def _call(kernel: str, target: Target) -> Call:
     _, _, variant = kernel.partition(".")
 
     def call(op: str, arrays: Mapping[str, Any], options: Mapping[str, Any], out: Any) -> Any:
-        keywords = dict(arrays)
+        keywords = {**arrays, **options}
         x = keywords.pop("x")
         if out is not None:
             keywords["out"] = out
         return getattr(gpuport, op)(
-            x,
-            **keywords,
-            **options,
-            backend=target.backend,
-            variant=variant,
-            warp_size=target.warp_size,
+            x, **keywords, backend=target.backend, variant=variant, warp_size=target.warp_size
         )
 
-    if not target.is_gpu:
-        return Machine(call, read=_read)
-    device = _Device(target)
-    return Machine(call, device.place, device.place_sparse, read=_read)
+    return call
 
 
 def _read(result: Any) -> tuple[Array, str]:
@@ -79,9 +85,7 @@ class _DeviceBuffer:
         return data
 
 
-class _Device:
-    """Memory of a GPU, through gpuport's own module, so that a check needs no array library."""
-
+class _DeviceMemory:
     def __init__(self, target: Target) -> None:
         self._target = target
 

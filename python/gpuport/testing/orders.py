@@ -1,4 +1,4 @@
-"""Cases in another order of lanes, warps and blocks, which shows what a missing barrier leaves to chance.
+"""Cases in another order of lanes, warps and blocks: what a missing barrier leaves to chance shows.
 
 The CPU backend reads the seed of its order once, at the first launch, so each seed has a process.
 """
