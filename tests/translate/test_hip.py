@@ -142,6 +142,18 @@ def test_what_hip_lacks_is_an_error(source: str, rule: str) -> None:
     assert all(finding.hint for finding in caught.value.findings)
 
 
+@pytest.mark.parametrize("target", ["hip", "cpu"])
+def test_a_target_has_assembly_of_its_own(target: str) -> None:
+    mine, other = {"hip": ("AMD", "CPU"), "cpu": ("CPU", "AMD")}[target]
+    own = f'#if defined(GP_TARGET_{mine})\nasm volatile("pause");\n#endif\n'
+    rest = f'#ifdef GP_TARGET_{other}\n#else\nasm volatile("pause");\n#endif\n'
+    assert hipify(own + rest, target=target).text == own + rest
+    for condition in ("1", "X", f"defined(GP_TARGET_{mine}) || X"):
+        source = f'#if {condition}\nasm volatile("pause");\n#endif\n'
+        rules = [finding.rule for finding in hipify(source, target=target, strict=False).findings]
+        assert rules == ([] if "GP" in condition else ["inline-ptx"])
+
+
 def test_masks_of_a_warp_are_warnings_on_their_lines() -> None:
     source = "a = __shfl_down_sync(0xffffffff, v, o);\nb = __popc(x);\nc = __activemask();\n"
     result = hipify(source)

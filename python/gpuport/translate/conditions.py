@@ -7,7 +7,7 @@ target does not decide; a branch is dead only if that is certain, and everything
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 # None: certainly not defined. A macro that is not in the mapping is undecided.
@@ -45,6 +45,7 @@ TARGET_MACROS: dict[str, dict[str, int | None]] = {
 
 _DIRECTIVE = re.compile(r"#[ \t]*([a-z_]+)")
 _REST_OF_LINE = re.compile(r"[^\n\\]*(?:\\(?:[ \t\f\v]*\r?\n)?[^\n\\]*)*")
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _CONTINUATION = re.compile(r"\\[ \t\f\v]*\r?\n")
 
 
@@ -73,51 +74,75 @@ def directives(masked: str) -> list[Directive]:
     return found
 
 
-def dead_ranges(masked: str, lines: list[Directive], macros: Macros) -> Iterator[tuple[int, int]]:
-    """Ranges of the text that the target never compiles, and conditions that are decided.
+Range = tuple[int, int]
 
-    A decided condition is not translated: `#if defined(GP_TARGET_CUDA) && CUDART_VERSION > 12000`
-    asks nothing of HIP.
+
+class Branches(NamedTuple):
+    """What a target makes of the conditionals of a file.
+
+    `dead`: what it never compiles, and decided conditions: `#if defined(GP_TARGET_CUDA) &&
+    CUDART_VERSION > 12000` asks nothing of HIP. `own`: branches that are live because of the
+    target, where its own assembly may stand.
     """
-    # One entry an open #if: is it in live code, has a branch certainly been taken, where does the
-    # dead part start.
-    stack: list[tuple[bool, bool, int | None]] = []
+
+    dead: list[Range]
+    own: list[Range]
+
+
+class _Open(NamedTuple):
+    """An `#if` that is not closed: what is known about it, and the branch that is open now."""
+
+    outer_live: bool
+    taken: bool  # a branch has certainly been taken
+    vendor: bool  # a condition asked for the target
+    value: bool | None  # of the branch that is open
+    start: int
+
+
+def branches(masked: str, lines: list[Directive], macros: Macros) -> Branches:
+    """The dead and the own branches of a masked text."""
+    found = Branches([], [])
+    stack: list[_Open] = []
     live = True
     for line in lines:
         keyword = line.keyword
+        text = masked[line.body : line.end]
         if keyword in ("if", "ifdef", "ifndef"):
-            value = _condition(keyword, masked[line.body : line.end], macros) if live else None
-            if live and value is not None:
-                yield line.body, line.end
-            dead_from = line.end if live and value is False else None
-            stack.append((live, value is True, dead_from))
-            live = live and value is not False
+            value = _condition(keyword, text, macros) if live else None
+            vendor = any(word in macros for word in _WORD.findall(text))
+            entry = _Open(live, value is True, vendor, value, line.end)
         elif keyword in ("elif", "else", "elifdef", "elifndef", "endif") and stack:
-            outer, taken, dead_from = stack.pop()
-            if dead_from is not None:
-                yield dead_from, line.start
+            entry = stack.pop()
+            _close(entry, line.start, found)
             if keyword == "endif":
-                live = outer
+                live = entry.outer_live
                 continue
-            if not outer:
-                stack.append((outer, taken, None))
-                continue
-            value = False
-            if not taken:
-                condition = keyword.removeprefix("el") if keyword != "else" else ""
-                value = (
-                    _condition(condition, masked[line.body : line.end], macros)
-                    if condition
-                    else True
-                )
-            if value is not None:
-                yield line.body, line.end
-            stack.append((outer, taken or value is True, line.end if value is False else None))
-            live = value is not False
-    if stack:
-        first_dead = next((dead_from for _, _, dead_from in stack if dead_from is not None), None)
-        if first_dead is not None:
-            yield first_dead, len(masked)
+            value = None
+            if entry.outer_live:
+                value = False
+                if not entry.taken:
+                    condition = keyword.removeprefix("el")
+                    value = _condition(condition, text, macros) if condition != "se" else True
+            vendor = entry.vendor or any(word in macros for word in _WORD.findall(text))
+            taken = entry.taken or value is True
+            entry = _Open(entry.outer_live, taken, vendor, value, line.end)
+        else:
+            continue
+        if entry.outer_live and entry.value is not None:
+            found.dead.append((line.body, line.end))
+        stack.append(entry)
+        live = entry.outer_live and entry.value is not False
+    for entry in stack:
+        if entry.outer_live and entry.value is False:
+            _close(entry, len(masked), found)
+    return found
+
+
+def _close(entry: _Open, end: int, found: Branches) -> None:
+    if entry.outer_live and entry.value is False:
+        found.dead.append((entry.start, end))
+    elif entry.outer_live and entry.value is True and entry.vendor:
+        found.own.append((entry.start, end))
 
 
 def _condition(keyword: str, text: str, macros: Macros) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .assembly import report_assembly
 from .brackets import closing
 from .findings import WARNING
 from .names import NameTable
@@ -23,11 +24,6 @@ _RARE = (
     ("NVFFT_", re.compile(rf"(?<!{_W})NVFFT_{_W}*", re.ASCII)),
     ("_block", re.compile(rf"(?<!{_W})atomic{_W}+_block(?!{_W})", re.ASCII)),
 )
-_ASM = re.compile(
-    r"asm(?:(?<![\w$]asm)|(?<=\b__asm))(?:__)?\b(?=\s*(?:(?:volatile|__volatile__|inline|goto)\b\s*)*\()",
-    re.ASCII,
-)
-_EMPTY_ASM = re.compile(r'[^("]*\(\s*""\s*[:)]')
 _TEXTURE = re.compile(r"texture(?<![\w$:]texture)\s*<[^;{}()]*>\s*\w+", re.ASCII)
 _CUB = re.compile(r"cub(?<![\w$.]cub)(?<!->cub)(?=\s*::|\s*[;{])", re.ASCII)
 _CUB_CLASS = re.compile(r"\s*::\s*(\w+)", re.ASCII)
@@ -76,6 +72,7 @@ def translate(source: Source, names: NameTable) -> None:
             source.replace(*match.span(1), _THRUST_NAMES[match[1]])
     if "alignas" in code:
         _move_alignas(source)
+    report_assembly(source)
     _report_constructs(source)
 
 
@@ -199,17 +196,6 @@ def _move_alignas(source: Source) -> None:
 def _report_constructs(source: Source) -> None:
     """Report what is CUDA's by form and not by name."""
     code = source.live
-    if "asm" in code:
-        for match in _ASM.finditer(code):
-            if _EMPTY_ASM.match(source.live, match.end()):
-                continue
-            source.report(
-                "inline-ptx",
-                match.start(),
-                "inline PTX: no other compiler knows these instructions",
-                "put it in #if defined(GP_TARGET_CUDA), and beside it what the other targets need",
-                length=len(match.group()),
-            )
     if "texture" in code:
         for match in _TEXTURE.finditer(code):
             source.report(

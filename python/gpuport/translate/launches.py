@@ -70,6 +70,8 @@ def find_launches(source: Source) -> Iterator[Launch]:
             continue
         start, end = _bounds(source, at)
         kernel_end = skip_blank_back(code, at, start)
+        if code.endswith("operator", start, kernel_end):
+            continue  # operator<< with template arguments
         kernel_start = _kernel_start(code, kernel_end, start)
         close = _closing_chevrons(code, at + 3, end)
         if close < 0:

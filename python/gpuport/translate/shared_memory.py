@@ -69,6 +69,11 @@ def _rewrite(source: Source, at: int) -> int:
         return end
     declaration = _read(source, start, end)
     directive = source.directive_at(at)
+    if directive and not re.search(r"\w", declaration.rest):
+        raise _UnclearError(
+            "a macro that hides '__shared__' from the declarations that use it",
+            "let the macro take the type and the name, or write __shared__ at the declaration",
+        )
     if directive is None and is_namespace_scope(source.live, at):
         raise _UnclearError(
             "shared memory declared outside a function", "declare it in the kernel that uses it"

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
-from .conditions import Directive, Macros, dead_ranges, directives
+from .conditions import Directive, Macros, branches, directives
 from .findings import ERROR, Finding
 from .tokens import HeaderName, mask, tight_splices
 
@@ -31,11 +31,9 @@ class Source:
         masked, headers = mask(self.code)
         self._edits: list[tuple[int, int, str]] = []
         lines = directives(masked) if "#" in masked else []
-        dead = (
-            list(dead_ranges(masked, lines, macros))
-            if any(d.keyword[:2] == "if" for d in lines)
-            else []
-        )
+        found = branches(masked, lines, macros)
+        dead = found.dead
+        self._own = found.own
         self.live = _blank(masked, dead)
         starts = [start for start, _ in dead]
         self.directives = [d for d in lines if not _inside(d.start, dead, starts)]
@@ -112,6 +110,10 @@ class Source:
     def replace(self, start: int, end: int, new: str) -> None:
         """Put `new` in the place of a range of `code`. Ranges must not overlap."""
         self._edits.append((start, end, new))
+
+    def is_own(self, offset: int) -> bool:
+        """Whether `offset` is in a branch that is live because of the target."""
+        return any(start <= offset < end for start, end in self._own)
 
     def directive_at(self, offset: int) -> Directive | None:
         """The preprocessor line that holds `offset`, if one does."""
