@@ -73,8 +73,9 @@ class Elf:
         self.flags: int
         fields = unpack(_HEADER, data, 0, "ELF header")
         self.type, self.machine, self.version = fields[0], fields[1], fields[2]
-        self._segments_at, self._sections_at, self.flags = fields[4], fields[5], fields[6]
-        self._segment_count, self._section_count, self._names_in = fields[9], fields[11], fields[12]
+        self._sections_at, self.flags = fields[5], fields[6]
+        self._section_count, self._names_in = fields[11], fields[12]
+        self._segments = cut(data, fields[4], fields[9] * _SEGMENT.size, "ELF program headers")
 
     @cached_property
     def sections(self) -> list[Section]:
@@ -89,10 +90,13 @@ class Elf:
         if names_in >= count:
             raise FormatError("ELF: the table of section names does not exist")
         names = cut(self.data, entries[names_in][4], entries[names_in][5], "ELF section names")
-        return [
+        sections = [
             Section(text(names, entry[0], "ELF section names"), entry[1], *entry[4:8])
             for entry in entries
         ]
+        for section in sections:
+            self.content(section)  # a file cut short is refused, whatever was wanted of it
+        return sections
 
     def _section_entry(self, index: int) -> tuple[int, ...]:
         offset = self._sections_at + index * _SECTION.size
@@ -134,8 +138,6 @@ class Elf:
                 offset = described_at + (size + 3 & ~3)
 
     def _note_segments(self) -> Iterator[memoryview]:
-        for index in range(self._segment_count):
-            offset = self._segments_at + index * _SEGMENT.size
-            segment = unpack(_SEGMENT, self.data, offset, "ELF program headers")
+        for segment in _SEGMENT.iter_unpack(self._segments):
             if segment[0] == _SEGMENT_NOTE:
                 yield cut(self.data, segment[2], segment[5], "ELF note segment")

@@ -63,7 +63,7 @@ class Inspection(list[KernelResources]):
         images: list[Image],
         modules: list[Module],
     ) -> None:
-        super().__init__(sorted(kernels, key=lambda k: (k.module, k.name, k.architecture)))
+        super().__init__(sorted(kernels, key=lambda k: (k.module, k.name, _order(k.architecture))))
         self.path = path
         self.images = images
         self.modules = modules
@@ -83,6 +83,11 @@ class Inspection(list[KernelResources]):
 
 
 def architectures_of(images: Iterable[Image], kind: ImageKind) -> list[str]:
-    """Each once, sm_90 before sm_100."""
+    """Each once, in order."""
     names = {image.architecture for image in images if image.kind == kind}
-    return sorted(names, key=lambda name: (name[:3], len(name.partition(":")[0]), name))
+    return sorted(names, key=_order)
+
+
+def _order(architecture: str) -> tuple[str, int, str]:
+    """sm_90 before sm_100."""
+    return architecture[:3], len(architecture.partition(":")[0]), architecture

@@ -2,7 +2,7 @@
 
 Since sm_70 every instruction takes 16 bytes, with the opcode in the lowest nine bits; the three
 after them say which operand is a uniform register or an immediate. Bits 73 to 75 of a memory
-instruction are the width. The tests compare the counts with what ptxas reports for each architecture.
+instruction are the width. The tests compare the counts with ptxas's report for each architecture.
 """
 
 from __future__ import annotations
