@@ -1,7 +1,8 @@
 """One CUDA source, checked on NVIDIA, on AMD and on a plain CPU.
 
 Importing gpuport loads nothing else: each name below is fetched from its module when it is first
-used, so that tools which only read sources start without NumPy, and no GPU or driver is needed.
+used, so that tools which only read sources start without NumPy, and no GPU or driver is needed. The
+rules that all functions share (arrays, dtypes, keywords) stand in `help("gpuport.ops")`.
 """
 
 from __future__ import annotations

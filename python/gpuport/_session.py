@@ -96,7 +96,7 @@ class Session:
 
     def upload(self, view: View, place: Place) -> View:
         """A C-contiguous copy of host memory on the device."""
-        buffer = self.native.allocate(max(view.size * view.itemsize, 1), self.ordinal)
+        buffer = self.native.allocate(view.nbytes, self.ordinal)
         if view.size:
             data = np.ascontiguousarray(host_array(view)).reshape(-1).view(np.uint8)
             self.native.upload(buffer.address, data, self.stream)

@@ -50,6 +50,11 @@ class View:
         return ITEMSIZE[self.dtype]
 
     @property
+    def nbytes(self) -> int:
+        """Of the elements, without gaps."""
+        return self.size * self.itemsize
+
+    @property
     def strided(self) -> Strided:
         return (self.address, self.dtype, self.strides)
 

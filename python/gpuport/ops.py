@@ -36,7 +36,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuport._dispatch import Operation, Options, perform
+from gpuport._arguments import Options
+from gpuport._dispatch import Operation, perform
 from gpuport._dtypes import FLOATS, sum_result
 
 __all__ = ["log_softmax", "logsumexp", "max", "min", "softmax", "sum"]

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuport import _layout
@@ -88,6 +88,7 @@ def layouts(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return shape, tuple(packed[order.index(d)] * steps[d] for d in range(ndim))
 
 
+@settings(deadline=None)  # a shared machine stalls
 @given(layout=layouts(), data=st.data())
 def test_launches_visit_each_element_once_and_in_order(layout, data) -> None:
     shape, strides = layout
@@ -121,6 +122,7 @@ def test_launches_visit_each_element_once_and_in_order(layout, data) -> None:
     assert sorted(rows) == list(range(len(rows)))
 
 
+@settings(deadline=None)
 @given(layout=layouts())
 def test_packed_copies_always_form_a_matrix(layout) -> None:
     shape, _ = layout
@@ -129,6 +131,7 @@ def test_packed_copies_always_form_a_matrix(layout) -> None:
         assert _layout.plan(shape, axes, [strides], limit=1) is not None
 
 
+@settings(deadline=None)
 @given(layout=layouts())
 def test_repeated_elements_are_found(layout) -> None:
     shape, strides = layout
@@ -140,6 +143,7 @@ def test_repeated_elements_are_found(layout) -> None:
         assert _layout.repeats_elements(shape, strides)
 
 
+@settings(deadline=None)
 @given(layout=layouts(), data=st.data())
 def test_slices_repeat_no_elements(layout, data) -> None:
     shape, _ = layout

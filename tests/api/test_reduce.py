@@ -199,11 +199,17 @@ def test_float_sums_within_their_bound() -> None:
         assert abs(float(gpuport.sum(x)) - exact) <= bound
 
 
-def test_a_broadcast_longer_than_32_bits() -> None:
-    kernels = {kernel.name: kernel for kernel in gpuport.kernels()}
-    assert "reduce.single_pass" in kernels
-    x = np.broadcast_to(np.uint8(1), (2**16, 70))
-    assert gpuport.sum(x) == 2**16 * 70
+@pytest.mark.slow
+def test_more_elements_than_32_bits_count() -> None:
+    size = 2**31 + 7
+    x = np.broadcast_to(np.uint8(1), (size,))
+    assert gpuport.sum(x) == size
+    assert gpuport.max(x) == 1
+
+
+def test_more_rows_than_a_grid_dimension() -> None:
+    x = sample((70_000, 3), "int16")
+    np.testing.assert_array_equal(gpuport.sum(x, axis=1), x.sum(axis=1))
 
 
 @pytest.mark.parametrize("variant", ["serial", "shared_tree", "warp_shuffle", "hierarchical"])

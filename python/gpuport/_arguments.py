@@ -1,0 +1,127 @@
+"""The operands and keywords of a call, checked: whatever is wrong is refused here, untouched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuport._backends import ordinals, usable_module
+from gpuport._dtypes import require_supported
+from gpuport._kinds import Kind
+from gpuport._layout import Ints, repeats_elements
+from gpuport._native import NativeModule
+from gpuport._view import HOST, Output, Place, View, host_array, packed
+from gpuport.arrays import kind_of, resolve_stream
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The keywords that all functions take."""
+
+    backend: str | None
+    variant: str | None
+    warp_size: int | None
+    stream: Any
+    nonfinite: str
+    deterministic: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.nonfinite not in ("propagate", "raise"):
+            raise ValueError(f"nonfinite must be 'propagate' or 'raise', not {self.nonfinite!r}")
+        if self.deterministic is not None and self.deterministic is not True:
+            raise ValueError(f"deterministic must be None or True, not {self.deterministic!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a call takes place: x's library, where x lives, and where the kernels run."""
+
+    kind: Kind
+    home: Place
+    work: Place
+    native: NativeModule
+    ordinal: int
+    stream: int
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether the operands are on the host and the kernels on a GPU."""
+        return self.home != self.work
+
+
+def find_site(x: Any, options: Options) -> Site:
+    kind = kind_of(x, "x")
+    home = kind.place(x)
+    backend = home.backend if options.backend is None else options.backend
+    native = usable_module(backend)
+    if home != HOST and backend != home.backend:
+        raise ValueError(f"backend={backend!r}, but x is on {home}: copy it to the host first")
+    work = home if backend == home.backend else Place(backend, 0)
+    ordinal = _ordinal(work, options.warp_size)
+    return Site(kind, home, work, native, ordinal, resolve_stream(options.stream, kind, x, work))
+
+
+def _ordinal(work: Place, asked: int | None) -> int:
+    """The native device. The CPU has one for each warp size, the first of 32 lanes."""
+    sizes = ordinals(work.backend, work.device)
+    size = next(iter(sizes)) if asked is None else asked
+    if isinstance(size, bool) or size not in sizes:
+        has = " and ".join(str(s) for s in sorted(sizes))
+        raise ValueError(f"warp_size={asked!r}: {work} has warps of {has} lanes")
+    return sizes[size]
+
+
+def source_view(function: str, x: Any, site: Site) -> View:
+    view = site.kind.view(x, "x", site.stream)
+    require_supported(view.dtype, function)
+    if view.address % view.itemsize == 0:
+        return view
+    if view.place != HOST:
+        raise ValueError("x is not aligned to its elements; copy it first")
+    copy = np.array(host_array(view), order="C")
+    return packed(copy.ctypes.data, view.dtype, view.shape, HOST, copy)
+
+
+def mask_view(mask: Any, source: View, site: Site) -> View:
+    """The mask in its own shape, which broadcasts to x's."""
+    kind = kind_of(mask, "mask")
+    if kind.place(mask) != site.home:
+        raise ValueError(f"mask is on {kind.place(mask)}, x on {site.home}")
+    view = kind.view(mask, "mask", site.stream)
+    if view.dtype != "bool":
+        raise TypeError(f"mask must be boolean, not {view.dtype}")
+    try:
+        view.broadcast_to(source.shape)
+    except ValueError:
+        raise ValueError(
+            f"mask of shape {view.shape} does not broadcast to x of shape {source.shape}"
+        ) from None
+    return view
+
+
+def output_of(
+    out: Any, site: Site, dtype: str, shape: Ints, source: View, mask: View | None
+) -> Output:
+    """The caller's `out`, fit for results of that dtype and shape."""
+    kind = kind_of(out, "out")
+    if kind.place(out) != site.home:
+        raise ValueError(f"out is on {kind.place(out)}, x on {site.home}")
+    output = kind.output(out, "out", site.stream)
+    view = output.view
+    if view.dtype != dtype:
+        raise TypeError(f"out has dtype {view.dtype}, the result is {dtype}")
+    if view.shape != shape:
+        raise ValueError(f"out has shape {view.shape}, the result is {shape}")
+    if view.address % view.itemsize:
+        raise ValueError("out is not aligned to its elements")
+    if repeats_elements(view.shape, view.strides):
+        raise ValueError(
+            f"out names some elements twice: shape {view.shape}, strides {view.strides}"
+        )
+    if view.overlaps(source) and not view.is_same_as(source):
+        raise ValueError("out overlaps x without being x itself")
+    if mask is not None and view.overlaps(mask):
+        raise ValueError("out overlaps mask")
+    return output
