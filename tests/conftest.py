@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import gpuport
 from gpuport.testing import Target, targets
+
+# JAX would take three quarters of the GPU at its first use, and the largest cases need the room.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 WIDTHS = {"cpu": (32, 64), "cuda": (32,), "hip": (32, 64)}
 PLACES = [(backend, width) for backend, widths in WIDTHS.items() for width in widths]

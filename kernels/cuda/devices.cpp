@@ -106,11 +106,15 @@ bool stream_is_capturing(int device, cudaStream_t stream) {
 
 std::vector<int> target_warp_widths() { return list_widths(TargetWarpWidths{}); }
 
+inline namespace GPUPORT_MODULE_NAME {
+
 Buffer::Buffer(std::size_t bytes, int device) : bytes_(bytes), device_(device) {
   const DeviceScope scope(device);
   check(cudaMalloc(&data_, bytes == 0 ? 1 : bytes), "allocating device memory");
 }
 
 Buffer::~Buffer() { (void)cudaFree(data_); }
+
+}  // namespace GPUPORT_MODULE_NAME
 
 }  // namespace gp

@@ -24,6 +24,9 @@ bool stream_busy(int device, cudaStream_t stream);
 bool stream_is_capturing(int device, cudaStream_t stream);
 std::vector<int> target_warp_widths();  // of the code in this build
 
+// Its own type in each backend's module: Python sees one class a module, though they share nanobind's internals.
+inline namespace GPUPORT_MODULE_NAME {
+
 // Device memory. Allocated and freed outside any stream: it may be used on all of them.
 class Buffer {
  public:
@@ -40,5 +43,7 @@ class Buffer {
   std::size_t bytes_;
   int device_;
 };
+
+}  // namespace GPUPORT_MODULE_NAME
 
 }  // namespace gp
