@@ -52,7 +52,8 @@ gp::util::Strided strided(const StridedArgument& argument, const gp::util::Shape
 }
 
 void run(const std::string& name, const std::string& op, index_t rows, index_t cols, const MatrixArgument& input,
-         const MatrixArgument& output, const std::optional<MatrixArgument>& mask, int device, Address stream) {
+         const MatrixArgument& output, const std::optional<MatrixArgument>& mask, int device, Address stream,
+         const std::optional<MatrixArgument>& scratch) {
   gp::Call call;
   call.op = gp::op_from_name(op);
   call.rows = rows;
@@ -60,6 +61,7 @@ void run(const std::string& name, const std::string& op, index_t rows, index_t c
   call.in = operand(input);
   call.out = operand(output);
   if (mask) call.keep = operand(*mask);
+  if (scratch) call.scratch = operand(*scratch);
   call.device = device;
   call.stream = stream_of(stream);
   const nb::gil_scoped_release release;
@@ -207,7 +209,7 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
   m.def("device_error", &gp::device_error, nb::call_guard<nb::gil_scoped_release>());
   m.def("device", &device, "index"_a);
   m.def("run", &run, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,
-        "stream"_a);
+        "stream"_a, "scratch"_a = nb::none());
   m.def("copy", &copy, "shape"_a, "src"_a, "dst"_a, "device"_a, "stream"_a);
   m.def("first_nonfinite", &first_nonfinite, "shape"_a, "src"_a, "device"_a, "stream"_a);
   m.def(

@@ -36,6 +36,9 @@ constexpr OpRow kOpTable[] = {
     {OpCode::kArgMin, "argmin", "argmax"},
     {OpCode::kInclusiveScan, "inclusive_scan", "scan"},
     {OpCode::kExclusiveScan, "exclusive_scan", "scan"},
+    {OpCode::kCount, "count", "compact"},
+    {OpCode::kCompact, "compact", "compact"},
+    {OpCode::kNonzero, "nonzero", "compact"},
 };
 
 std::string names_of(const KernelEntry& entry) {
@@ -64,7 +67,9 @@ void run_kernel(std::string_view name, Call call) {
   }
   if (entry == nullptr) throw Error(ErrorKind::kValue, "unknown kernel " + std::string(name));
   const OpRow& op = kOpTable[std::size_t(call.op)];
-  if (std::string_view(op.family) != entry->family) {
+  // Segments are reduced by the operators of `reduce`.
+  const std::string_view family = entry->family == std::string_view("segmented") ? "reduce" : entry->family;
+  if (op.family != family) {
     throw Error(ErrorKind::kValue, std::string(name) + " does not compute " + op.name);
   }
   if (!entry->takes(call.in.dtype)) {

@@ -37,9 +37,10 @@ void copy_bits(const Walk<2>& walk, const Strided& src, const Strided& dst, cons
   }
 }
 
-template <typename... From>
-bool copy_to_double(TypeList<From...>, const Walk<2>& walk, const Strided& src, const Strided& dst, const Call& call) {
-  return ((kDTypeOf<From> == src.dtype && (launch_copy<From, double>(walk, src, dst, call), true)) || ...);
+template <typename To, typename... From>
+bool convert(TypeList<From...>, const Walk<2>& walk, const Strided& src, const Strided& dst, const Call& call) {
+  return kDTypeOf<To> == dst.dtype &&
+         ((kDTypeOf<From> == src.dtype && (launch_copy<From, To>(walk, src, dst, call), true)) || ...);
 }
 
 using Integers = TypeList<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
@@ -52,7 +53,8 @@ void copy(const Shape& shape, const Strided& src, const Strided& dst, int device
   const DeviceScope scope(device);
   const Call call = utility_call("util.copy", device, stream);
   if (src.dtype == dst.dtype) return copy_bits(walk, src, dst, call);
-  if (dst.dtype == DType::kF64 && copy_to_double(Integers{}, walk, src, dst, call)) return;
+  if (convert<double>(Integers{}, walk, src, dst, call)) return;
+  if (convert<std::int64_t>(Integers{}, walk, src, dst, call)) return;
   throw Error(ErrorKind::kValue, std::string("no copy from ") + dtype_name(src.dtype) + " to " + dtype_name(dst.dtype));
 }
 

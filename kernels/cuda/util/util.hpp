@@ -18,7 +18,7 @@ struct Shape {
   index_t sizes[kMaxDims];
 };
 
-// dst = src, element by element. The dtypes are equal, or any integer type or bool to float64.
+// dst = src, element by element. The dtypes are equal, or any integer type or bool to float64 or int64 (which wraps).
 void copy(const Shape& shape, const Strided& src, const Strided& dst, int device, cudaStream_t stream);
 
 // The C-order index of the first NaN or infinity, -1 if there is none. Waits for the stream; Error(kRuntime) while the
