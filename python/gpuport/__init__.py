@@ -24,7 +24,23 @@ if TYPE_CHECKING:
     from gpuport.device_array import DeviceArray
     from gpuport.inspection import inspect
     from gpuport.linting import lint
-    from gpuport.ops import log_softmax, logsumexp, max, min, softmax, sum
+    from gpuport.ops import (
+        argmax,
+        argmin,
+        compact,
+        exclusive_scan,
+        inclusive_scan,
+        log_softmax,
+        logsumexp,
+        max,
+        min,
+        nonzero,
+        segmented_max,
+        segmented_min,
+        segmented_sum,
+        softmax,
+        sum,
+    )
     from gpuport.translate import Translation, hipify
 
 _HOMES = {
@@ -32,7 +48,23 @@ _HOMES = {
     "gpuport.device_array": ("DeviceArray",),
     "gpuport.inspection": ("inspect",),
     "gpuport.linting": ("lint",),
-    "gpuport.ops": ("log_softmax", "logsumexp", "max", "min", "softmax", "sum"),
+    "gpuport.ops": (
+        "argmax",
+        "argmin",
+        "compact",
+        "exclusive_scan",
+        "inclusive_scan",
+        "log_softmax",
+        "logsumexp",
+        "max",
+        "min",
+        "nonzero",
+        "segmented_max",
+        "segmented_min",
+        "segmented_sum",
+        "softmax",
+        "sum",
+    ),
     "gpuport.translate": ("Translation", "hipify"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -49,9 +81,14 @@ __all__ = [
     "Translation",
     "TranslationError",
     "UnsupportedArchError",
+    "argmax",
+    "argmin",
     "backends",
+    "compact",
     "devices",
+    "exclusive_scan",
     "hipify",
+    "inclusive_scan",
     "inspect",
     "kernels",
     "lint",
@@ -59,6 +96,10 @@ __all__ = [
     "logsumexp",
     "max",
     "min",
+    "nonzero",
+    "segmented_max",
+    "segmented_min",
+    "segmented_sum",
     "softmax",
     "sum",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuport._backends import ordinals, usable_module
-from gpuport._dtypes import require_supported
+from gpuport._dtypes import EXACT, INTEGERS, require_supported
 from gpuport._kinds import Kind
 from gpuport._layout import Ints, repeats_elements
 from gpuport._native import NativeModule
@@ -76,10 +76,14 @@ def _ordinal(work: Place, asked: int | None) -> int:
 def source_view(function: str, x: Any, site: Site) -> View:
     view = site.kind.view(x, "x", site.stream)
     require_supported(view.dtype, function)
+    return _aligned(view, "x")
+
+
+def _aligned(view: View, argument: str) -> View:
     if view.address % view.itemsize == 0:
         return view
     if view.place != HOST:
-        raise ValueError("x is not aligned to its elements; copy it first")
+        raise ValueError(f"{argument} is not aligned to its elements; copy it first")
     copy = np.array(host_array(view), order="C")
     return packed(copy.ctypes.data, view.dtype, view.shape, HOST, copy)
 
@@ -99,6 +103,57 @@ def mask_view(mask: Any, source: View, site: Site) -> View:
             f"mask of shape {view.shape} does not broadcast to x of shape {source.shape}"
         ) from None
     return view
+
+
+def require_flags(function: str, argument: str, dtype: str) -> None:
+    if dtype not in EXACT:
+        raise TypeError(f"{function}: {argument} must be boolean or integers, not {dtype}")
+
+
+def keep_view(function: str, keep: Any, source: View, site: Site) -> View:
+    """What to keep of x: an array of its shape."""
+    kind = kind_of(keep, "keep")
+    if kind.place(keep) != site.home:
+        raise ValueError(f"keep is on {kind.place(keep)}, x on {site.home}")
+    view = kind.view(keep, "keep", site.stream)
+    require_flags(function, "keep", view.dtype)
+    if view.shape != source.shape:
+        raise ValueError(f"{function}: keep has shape {view.shape}, x has {source.shape}")
+    return _aligned(view, "keep")
+
+
+def offsets_view(function: str, offsets: Any, site: Site) -> View:
+    """The ends of segments: integers in one dimension, with x or on the host."""
+    if isinstance(offsets, list | tuple):
+        offsets = np.asarray(offsets)
+    kind = kind_of(offsets, "offsets")
+    place = kind.place(offsets)
+    if place not in (site.home, HOST):
+        raise ValueError(f"offsets is on {place}, x on {site.home}")
+    view = kind.view(offsets, "offsets", site.stream)
+    if len(view.shape) != 1:
+        raise ValueError(f"{function}: offsets must have one dimension, not {len(view.shape)}")
+    if view.size == 0:
+        raise ValueError(f"{function}: offsets is empty; k segments have k + 1 offsets")
+    if view.dtype not in INTEGERS:
+        raise TypeError(f"{function}: offsets must be integers, not {view.dtype}")
+    return _aligned(view, "offsets")
+
+
+def check_offsets(function: str, offsets: np.ndarray[Any, np.dtype[Any]], length: int) -> None:
+    """ValueError naming the first offset that is not one of x's, or decreases."""
+    wrong = offsets > length
+    wrong[1:] |= offsets[1:] < offsets[:-1]
+    wrong[0] |= offsets[0] < 0
+    if not wrong.any():
+        return
+    at = int(np.argmax(wrong))
+    what = f"{function}: offsets[{at}] is {int(offsets[at])}"
+    if offsets[at] > length:
+        raise ValueError(f"{what}, past the end of x, which has {length} elements")
+    if at == 0:
+        raise ValueError(f"{what}; the first one is 0 or more")
+    raise ValueError(f"{what}, less than offsets[{at - 1}], which is {int(offsets[at - 1])}")
 
 
 def output_of(

@@ -11,23 +11,42 @@ import numpy as np
 
 from gpuport._arguments import Options, Site, find_site, mask_view, output_of, source_view
 from gpuport._backends import Kernel, kernel_table
-from gpuport._dtypes import FLOATS
+from gpuport._dtypes import ALL, EXACT, FLOATS
 from gpuport._layout import Ints, normalize_axes
 from gpuport._session import Session
 from gpuport._view import HOST, Output, View, host_array, packed
 from gpuport.errors import Error
 
-# The fastest variant by the length of a row: the first line whose bound is not exceeded. A warp a
-# row wins while a row is too short to keep a block busy.
-_DEFAULT_VARIANTS: dict[str, tuple[tuple[float, str], ...]] = {
-    "reduce": ((math.inf, "single_pass"),),
-    "softmax": ((1024, "warp_row"), (math.inf, "online_shuffle")),
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A variant for rows of up to `longest` elements of some dtypes."""
+
+    variant: str
+    longest: float = math.inf
+    dtypes: tuple[str, ...] = ALL
+
+
+# The fastest variant that fits: the first of the family that takes the row, and repeats bit for bit
+# where the caller asks for that. A warp a row wins while a row is too short to keep a block busy; a
+# look-back scan is exact for integers only.
+_DEFAULTS: dict[str, tuple[Default, ...]] = {
+    "reduce": (Default("single_pass"),),
+    "scan": (Default("lookback", dtypes=EXACT), Default("reduce_scan")),
+    "argmax": (Default("single_pass"),),
+    "compact": (Default("two_pass"),),
+    "segmented": (Default("merge_path"),),
+    "softmax": (Default("warp_row", longest=1024), Default("online_shuffle")),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a function computes. `result_dtype` maps the dtype of x, or raises."""
+    """What a function computes.
+
+    `result_dtype` maps the dtype of x, or raises. `compute_dtype` maps that and the result's to
+    what the kernel reads; where it is not x's own, x is copied and converted.
+    """
 
     function: str
     family: str
@@ -36,13 +55,11 @@ class Operation:
     reduces: bool
     any_order: Callable[[str], bool] = lambda dtype: False
     has_identity: bool = True
-
-    def compute_dtype(self, source: str, result: str) -> str:
-        """What the kernel reads: softmax of integers is that of their float64 values."""
-        return result if self.family == "softmax" else source
+    compute_dtype: Callable[[str, str], str] = lambda source, result: source
 
 
 def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, options: Options) -> Any:
+    """A function of rows: along `axis` each gives one result, or as many as it has elements."""
     function = operation.function
     site = find_site(x, options)
     source = source_view(function, x, site)
@@ -50,7 +67,7 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
     dtype = operation.result_dtype(source.dtype)
     compute = operation.compute_dtype(source.dtype, dtype)
     length = math.prod(source.shape[d] for d in axes)
-    kernel = _choose_kernel(operation, site.work.backend, compute, length, options)
+    kernel = choose_kernel(function, operation.family, site, compute, length, options)
     shape = source.shape
     if operation.reduces:
         shape = tuple(n for d, n in enumerate(shape) if d not in axes)
@@ -59,48 +76,47 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
     keep = None if mask is None else mask_view(mask, source, site)
     given = None if out is None else output_of(out, site, dtype, shape, source, keep)
 
-    session = _open_session(site, x)
+    session = open_session(site, x)
     if site.is_staged:
         source = session.upload(source, site.work)
         keep = None if keep is None else session.upload(keep, site.work)
     if keep is not None:
         keep = keep.broadcast_to(source.shape)
     if options.nonfinite == "raise":
-        if site.native.is_capturing(site.ordinal, site.stream):
-            raise Error(f"{function}: nonfinite='raise' waits for the GPU; under capture it cannot")
-        _require_finite(function, session, source, keep, axes)
+        refuse_capture(site, function, "nonfinite='raise'")
+        if keep is not None:
+            _require_something(function, session, keep, axes)
+        require_finite(function, session, source, keep)
 
-    made: Any = None
-    if given is None:
-        made, view = site.kind.empty(x, shape, dtype, site.stream)
-        output = Output(view)
-    else:
-        output = given
-    target = session.allocate(shape, dtype) if site.is_staged else output.view
-    if target.size:
+    def write(target: View) -> None:
         any_order = operation.any_order(source.dtype)
-        if compute != source.dtype:
-            source = session.matrix_copy(source, axes, compute)
-        session.run(kernel.name, operation.op, source, target, keep, axes, any_order=any_order)
-        if site.is_staged:
-            np.copyto(host_array(output.view), session.download(target))
-        if output.commit is not None:
-            output.commit()
-    return site.kind.finish(x, made) if given is None else out
+        x = source if compute == source.dtype else session.matrix_copy(source, axes, compute)
+        session.run(kernel.name, operation.op, x, target, keep, axes, any_order=any_order)
+
+    made = deliver(site, session, x, shape, dtype, write, given)
+    return made if given is None else out
 
 
-def _choose_kernel(
-    operation: Operation, backend: str, dtype: str, length: int, options: Options
+def choose_kernel(
+    function: str, family: str, site: Site, dtype: str, length: int, options: Options
 ) -> Kernel:
-    table = kernel_table(backend)
-    prefix = f"{operation.family}."
-    variant = options.variant
-    if variant is None:
-        variant = next(v for limit, v in _DEFAULT_VARIANTS[operation.family] if length <= limit)
-    kernel = table.get(prefix + str(variant).removeprefix(prefix))
-    if kernel is None:
-        known = ", ".join(k.removeprefix(prefix) for k in table if k.startswith(prefix))
-        raise ValueError(f"{operation.function} has no variant {variant!r}; there are {known}")
+    """The variant that was asked for, or the default; ValueError where it cannot take the call."""
+    table = kernel_table(site.work.backend)
+    prefix = f"{family}."
+    if options.variant is None:
+        kernel = next(
+            table[prefix + default.variant]
+            for default in _DEFAULTS[family]
+            if length <= default.longest
+            and dtype in default.dtypes
+            and (table[prefix + default.variant].deterministic or not options.deterministic)
+        )
+    else:
+        name = prefix + str(options.variant).removeprefix(prefix)
+        if name not in table:
+            known = ", ".join(k.removeprefix(prefix) for k in table if k.startswith(prefix))
+            raise ValueError(f"{function} has no variant {options.variant!r}; there are {known}")
+        kernel = table[name]
     if dtype not in kernel.dtypes:
         raise ValueError(f"{kernel.name} takes {', '.join(kernel.dtypes)}, not {dtype}")
     if options.deterministic and not kernel.deterministic:
@@ -108,7 +124,7 @@ def _choose_kernel(
     return kernel
 
 
-def _open_session(site: Site, x: Any) -> Session:
+def open_session(site: Site, x: Any) -> Session:
     """Memory comes from the library of x, or where that is the host's from the native module."""
 
     def from_library(shape: Ints, dtype: str) -> View:
@@ -123,27 +139,68 @@ def _open_session(site: Site, x: Any) -> Session:
     return Session(site.native, site.ordinal, site.stream, allocate)
 
 
-def _require_finite(
-    function: str, session: Session, x: View, mask: View | None, axes: Ints
-) -> None:
-    """ValueError for a NaN or infinity that takes part, and for a row of which nothing does."""
-    kept = None
-    if mask is not None and x.size:
-        kept = session.download(mask) if mask.place != HOST else host_array(mask)
-        empty_rows = ~kept.any(axis=axes, keepdims=True)
-        if empty_rows.any():
-            where = _index(int(np.argmax(empty_rows)), empty_rows.shape)
-            raise ValueError(f"{function}: the mask leaves nothing of the row at index {where}")
+def deliver(
+    site: Site,
+    session: Session,
+    x: Any,
+    shape: Ints,
+    dtype: str,
+    write: Callable[[View], None],
+    given: Output | None = None,
+) -> Any:
+    """A new array of x's kind, or the caller's own that is `given`, filled by `write`.
+
+    `write` gets memory on the device, and is not called where there is nothing to write.
+    """
+    made: Any = None
+    if given is None:
+        made, view = site.kind.empty(x, shape, dtype, site.stream)
+        output = Output(view)
+    else:
+        output = given
+    target = session.allocate(shape, dtype) if site.is_staged else output.view
+    if target.size:
+        write(target)
+        if site.is_staged:
+            np.copyto(host_array(output.view), session.download(target))
+        if output.commit is not None:
+            output.commit()
+    return None if given is not None else site.kind.finish(x, made)
+
+
+def refuse_capture(site: Site, function: str, what: str) -> None:
+    """Raise an Error for what has to wait while the stream is being captured."""
+    if site.native.is_capturing(site.ordinal, site.stream):
+        raise Error(f"{function}: {what} waits for the GPU; under capture it cannot")
+
+
+def require_finite(function: str, session: Session, x: View, kept: View | None) -> None:
+    """ValueError for a NaN or infinity that takes part: where `kept` has no zero."""
     if x.dtype not in FLOATS:
         return
     first = session.first_nonfinite(x)
-    if first >= 0 and kept is not None and not kept.reshape(-1)[first]:
-        # The first one is masked out. Rare enough to look for the next on the host.
-        values = session.download(x) if x.place != HOST else host_array(x)
-        bad = ~np.isfinite(values.astype(np.float64)) & kept
-        first = int(np.argmax(bad)) if bad.any() else -1
+    if first >= 0 and kept is not None:
+        flags = _on_host(session, kept) != 0
+        if not flags.reshape(-1)[first]:
+            # The first one takes no part. Rare enough to look for the next on the host.
+            bad = ~np.isfinite(_on_host(session, x).astype(np.float64)) & flags
+            first = int(np.argmax(bad)) if bad.any() else -1
     if first >= 0:
         raise ValueError(f"{function}: x is not finite at index {_index(first, x.shape)}")
+
+
+def _require_something(function: str, session: Session, mask: View, axes: Ints) -> None:
+    """ValueError for a row of which the mask leaves nothing."""
+    if mask.size == 0:
+        return
+    empty_rows = ~_on_host(session, mask).any(axis=axes, keepdims=True)
+    if empty_rows.any():
+        where = _index(int(np.argmax(empty_rows)), empty_rows.shape)
+        raise ValueError(f"{function}: the mask leaves nothing of the row at index {where}")
+
+
+def _on_host(session: Session, view: View) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
+    return host_array(view) if view.place == HOST else session.download(view)
 
 
 def _index(flat: int, shape: Ints) -> str:

@@ -9,7 +9,9 @@ import numpy as np
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-ALL = ("bool", *SIGNED, *UNSIGNED, *FLOATS)
+INTEGERS = (*SIGNED, *UNSIGNED)
+EXACT = ("bool", *INTEGERS)
+ALL = (*EXACT, *FLOATS)
 
 ITEMSIZE = {
     "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8,
@@ -59,13 +61,26 @@ def sum_dtypes(name: str) -> tuple[str, ...]:
     return ("float32", "float64") if name == "float32" else ("float64",)
 
 
+def scan_dtypes(name: str) -> tuple[str, ...]:
+    """The result dtypes of a scan over `name`: a sum's, but a float keeps its own."""
+    return (name,) if name in FLOATS else sum_dtypes(name)
+
+
 def sum_result(name: str, dtype: Any) -> str:
-    allowed = sum_dtypes(name)
+    return _one_of("sum", sum_dtypes(name), name, dtype)
+
+
+def scan_result(function: str, name: str, dtype: Any) -> str:
+    return _one_of(function, scan_dtypes(name), name, dtype)
+
+
+def _one_of(function: str, allowed: tuple[str, ...], name: str, dtype: Any) -> str:
     if dtype is None:
         return allowed[0]
     asked = dtype_name(dtype)
     if asked not in allowed:
         raise TypeError(
-            f"sum: dtype={asked} does not fit an input of {name}; allowed: {', '.join(allowed)}"
+            f"{function}: dtype={asked} does not fit an input of {name}; "
+            f"allowed: {', '.join(allowed)}"
         )
     return asked

@@ -47,6 +47,7 @@ class NativeModule(Protocol):
         mask: Matrix | None,
         device: int,
         stream: int,
+        scratch: Matrix | None = None,
         /,
     ) -> None: ...
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpuport._dtypes import numpy_dtype
-from gpuport._layout import Ints, arrange, contiguous_strides, matrix_strides
+from gpuport._layout import Ints, arrange, coalesce, contiguous_strides, matrix_strides
 from gpuport._native import NativeModule
 from gpuport._view import Place, View, host_array, packed
 
@@ -87,6 +87,15 @@ class Session:
             )
         if actual is not target:
             self.copy(actual, target)
+
+    def row(self, view: View) -> View:
+        """All elements in C order as one dimension; a packed copy where no one stride fits."""
+        every = tuple(range(len(view.shape)))
+        size = view.size
+        groups = [] if size == 0 else coalesce(view.shape, [view.strides], every)
+        if len(groups) > 1:
+            view, groups = self.matrix_copy(view, every, view.dtype), []
+        return replace(view, shape=(size,), strides=groups[0].strides if groups else (1,))
 
     def first_nonfinite(self, view: View) -> int:
         """C-order index of the first NaN or infinity, -1 if there is none."""

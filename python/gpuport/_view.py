@@ -61,6 +61,11 @@ class View:
     def matrix(self, offset: int, row_stride: int, col_stride: int) -> Matrix:
         return (self.address + offset * self.itemsize, self.dtype, row_stride, col_stride)
 
+    def row(self) -> Matrix:
+        """One dimension as the one row of a matrix."""
+        (stride,) = self.strides
+        return self.matrix(0, 0, stride)
+
     def broadcast_to(self, shape: Ints) -> View:
         """The same elements under a larger shape; ValueError where it does not fit."""
         lead = len(shape) - len(self.shape)

@@ -1,0 +1,140 @@
+"""Calls over one row of elements: compaction, and the segments of a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuport._arguments import (
+    Options,
+    Site,
+    check_offsets,
+    find_site,
+    keep_view,
+    offsets_view,
+    require_flags,
+    source_view,
+)
+from gpuport._dispatch import choose_kernel, deliver, open_session, refuse_capture, require_finite
+from gpuport._kinds.numpy_kind import view_of
+from gpuport._session import Session
+from gpuport._view import HOST, View, host_array
+
+# What `count` leaves for the launch that writes: kMostStretches of kernels/cuda/compact/two_pass.cu.
+_STRETCHES = 4096
+
+
+def compact(function: str, x: Any, keep: Any, options: Options) -> Any:
+    """The elements of x that `keep` holds, or without it the indices of those that are not zero."""
+    site = find_site(x, options)
+    source = source_view(function, x, site)
+    if keep is None:
+        require_flags(function, "x", source.dtype)
+    flags = source if keep is None else keep_view(function, keep, source, site)
+    kernel = choose_kernel(function, "compact", site, source.dtype, source.size, options).name
+    refuse_capture(site, function, "reading the size of the result")
+
+    session = open_session(site, x)
+    if site.is_staged:
+        flags = session.upload(flags, site.work)
+        source = flags if keep is None else session.upload(source, site.work)
+    if options.nonfinite == "raise":
+        require_finite(function, session, source, flags)
+    flags = session.row(flags)
+    elements = flags if keep is None else session.row(source)
+    offsets = session.allocate((_STRETCHES,), "int64")
+
+    def run(op: str, read: View, written: View, mask: View | None) -> None:
+        session.native.run(
+            kernel,
+            op,
+            1,
+            read.size,
+            read.row(),
+            written.row(),
+            None if mask is None else mask.row(),
+            session.ordinal,
+            session.stream,
+            offsets.row(),
+        )
+
+    kept = 0
+    if flags.size:
+        total = session.allocate((1,), "int64")
+        run("count", flags, total, None)
+        kept = int(session.download(total)[0])
+
+    def write(target: View) -> None:
+        if keep is None:
+            run("nonzero", flags, target, None)
+        else:
+            run("compact", elements, target, flags)
+
+    dtype = "int64" if keep is None else source.dtype
+    return deliver(site, session, x, (kept,), dtype, write)
+
+
+def segmented(
+    function: str,
+    op: str,
+    result_dtype: Callable[[str], str],
+    x: Any,
+    offsets: Any,
+    check: bool,
+    options: Options,
+) -> Any:
+    """Each segment of x folded to one element."""
+    site = find_site(x, options)
+    source = source_view(function, x, site)
+    if len(source.shape) != 1:
+        raise ValueError(f"{function}: x must have one dimension, not {len(source.shape)}")
+    ends = offsets_view(function, offsets, site)
+    dtype = result_dtype(source.dtype)
+    kernel = choose_kernel(function, "segmented", site, source.dtype, source.size, options).name
+    session = open_session(site, x)
+    if check:
+        if ends.place != HOST:
+            refuse_capture(site, function, "checking offsets on the device")
+        check_offsets(function, _values(session, ends), source.size)
+    positions = _positions(function, site, session, ends)
+    if site.is_staged:
+        source = session.upload(source, site.work)
+    if options.nonfinite == "raise":
+        refuse_capture(site, function, "nonfinite='raise'")
+        require_finite(function, session, source, None)
+    row = session.row(source)
+
+    def write(target: View) -> None:
+        session.native.run(
+            kernel,
+            op,
+            target.size,
+            row.size,
+            row.row(),
+            target.matrix(0, 1, 0),
+            None,
+            session.ordinal,
+            session.stream,
+            positions.row(),
+        )
+
+    return deliver(site, session, x, (ends.size - 1,), dtype, write)
+
+
+def _values(session: Session, view: View) -> np.ndarray[Any, np.dtype[Any]]:
+    return host_array(view) if view.place == HOST else session.download(view)
+
+
+def _positions(function: str, site: Site, session: Session, offsets: View) -> View:
+    """The offsets where the kernels run, as contiguous int64."""
+    if offsets.place == HOST:
+        host = view_of(np.ascontiguousarray(host_array(offsets), np.int64))
+        if site.work == HOST:
+            return host
+        refuse_capture(site, function, "copying offsets from the host")
+        return session.upload(host, site.work)
+    if offsets.dtype == "int64" and offsets.strides == (1,):
+        return offsets
+    return session.matrix_copy(offsets, (0,), "int64")
