@@ -22,7 +22,7 @@ from gpuport._kinds.numpy_kind import view_of
 from gpuport._session import Session
 from gpuport._view import HOST, View, host_array
 
-# What `count` leaves for the launch that writes: kMostStretches of kernels/cuda/compact/two_pass.cu.
+# What `count` leaves for the launch that writes: kMostStretches of compact/two_pass.cu.
 _STRETCHES = 4096
 
 

@@ -58,9 +58,7 @@ class Facts:
         if function.result[-1:] == ("*",):
             flags = 0
         # The value of a function is the same in all lanes as far as anybody can tell, unless it is an index or a mask.
-        self.results[function.name] = self.results.get(function.name, 0) | (
-            flags if flags & ~VARIES else 0
-        )
+        self.results[function.name] = self.results.get(function.name, 0) | (flags if flags & ~VARIES else 0)
 
 
 def is_full_warp(unit: Unit, call: Node) -> bool:
@@ -100,12 +98,7 @@ class Checker:
 
     def report(self, rule: str, token: int, message: str, length: int | None = None) -> None:
         tokens = self.unit.tokens
-        self._report(
-            rule,
-            tokens.start[token],
-            message,
-            len(tokens.text[token]) if length is None else length,
-        )
+        self._report(rule, tokens.start[token], message, len(tokens.text[token]) if length is None else length)
 
     @property
     def divergence(self) -> int:
@@ -206,9 +199,7 @@ class Checker:
             flags |= self.values.flags(node)
         return flags & VARIES
 
-    def _branch(
-        self, flags: int, condition: list[Node], body: list[Statement], rules: Rules
-    ) -> None:
+    def _branch(self, flags: int, condition: list[Node], body: list[Statement], rules: Rules) -> None:
         if not body:
             return
         self.branches.append(flags)
@@ -248,9 +239,7 @@ class Checker:
             self.values.assign(node.kids[0].text, node.text, node.kids[1])
         elif node.kind == "index" and node.kids[0].kind == "name":
             for index in node.kids[1:]:
-                self.index_uses[node.kids[0].text] = self.index_uses.get(
-                    node.kids[0].text, 0
-                ) | self.values.flags(index)
+                self.index_uses[node.kids[0].text] = self.index_uses.get(node.kids[0].text, 0) | self.values.flags(index)
 
 
 class Rules:

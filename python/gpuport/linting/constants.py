@@ -45,9 +45,7 @@ class Constants:
                 return None
             values = {self.value(c.value, depth + 1) for c in self._defined.get(node.text, ())}
             return values.pop() if len(values) == 1 else None
-        if node.kind == "cast" or (
-            node.kind in ("braces", "call") and len(node.arguments) == 1 and node.kind == "braces"
-        ):
+        if node.kind == "cast" or (node.kind in ("braces", "call") and len(node.arguments) == 1 and node.kind == "braces"):
             return self.value(node.kids[0], depth + 1)
         if node.kind == "unary" and len(node.kids) == 1:
             value = self.value(node.kids[0], depth + 1)

@@ -84,9 +84,7 @@ def lint_bytes(data: bytes, name: str) -> list[Finding]:
     if _TRIGGER.search(text) is None and "gpuport-lint" not in text:
         return []
     everything = Source(text, name, {})
-    views: dict[
-        str, tuple[Source, set[str]]
-    ] = {}  # by what is live: most files are the same for every target
+    views: dict[str, tuple[Source, set[str]]] = {}  # by what is live: most files are the same for every target
     for target, macros in TARGETS.items():
         source = Source(text, name, macros)
         views.setdefault(source.live, (source, set()))[1].add(target)
@@ -96,9 +94,7 @@ def lint_bytes(data: bytes, name: str) -> list[Finding]:
             if not targets.intersection(_targets(rule)):
                 continue
             line, column, line_text = source.position(offset)
-            finding = Finding(
-                rule, WARNING, name, line, column, message, RULES[rule].change, line_text, length
-            )
+            finding = Finding(rule, WARNING, name, line, column, message, RULES[rule].change, line_text, length)
             findings.setdefault((rule, offset), finding)
     kept = suppression.apply(everything, list(findings.values()))
     return sorted(kept, key=lambda f: (f.line, f.column, f.rule))

@@ -16,9 +16,7 @@ from .syntax import Node, Statement, Variable, expressions_of
 from .values import IN_BLOCK, INDEX, LANE, WARP
 
 _LINEAR = INDEX | LANE | WARP
-_SHARED_NAME = re.compile(
-    r"s_?(?:data|mem|hmem|hared|cratch)|shared|smem|shmem|scratch", re.IGNORECASE
-)
+_SHARED_NAME = re.compile(r"s_?(?:data|mem|hmem|hared|cratch)|shared|smem|shmem|scratch", re.IGNORECASE)
 _HARMLESS = re.compile(
     r"(?:atomic\w*|min|max|abs|f(?:abs|max|min|ma|mod|loor|loat|loat2half)f?|exp2?f?|expm1f?|logf?|log2f?|r?sqrtf?|pow[fi]?|"
     r"sinf?|cosf?|tanhf?|ceilf?|roundf?|make_\w+|is\w+|static_assert|printf|assert|swap|combine|identity|lift|apply|move|"
@@ -110,9 +108,7 @@ class Exchange:
                 after.append(self._state)
             first, second = after
             synced = before.synced or first.synced or second.synced
-            if (
-                first.synced != second.synced
-            ):  # both ways meet again behind one barrier, as far as can be seen
+            if first.synced != second.synced:  # both ways meet again behind one barrier, as far as can be seen
                 self._state = first if first.synced else second
             else:
                 first.add(second)
@@ -132,9 +128,7 @@ class Exchange:
         condition = statement.expressions[0] if statement.expressions else None
         if condition is not None and self._values.flags(condition) & IN_BLOCK:
             self._guard = (*guard, statement.token)
-            self._single = single or any(
-                n.kind == "binary" and n.text == "==" for n in condition.walk()
-            )
+            self._single = single or any(n.kind == "binary" and n.text == "==" for n in condition.walk())
         self._body(body)
         self._guard, self._single = guard, single
 
@@ -172,11 +166,7 @@ class Exchange:
         facts = self._checker.facts
         if name in facts.barrier or _BARRIER.search(name):
             self._state.clear()
-        elif (
-            name in self._checker.unit.by_name
-            or name in names.WARP_OPERATIONS
-            or name in names.BIT_COUNTS
-        ):
+        elif name in self._checker.unit.by_name or name in names.WARP_OPERATIONS or name in names.BIT_COUNTS:
             return
         elif not (_HARMLESS.match(name) or name.startswith("__") or name in self._values.known):
             self._state.clear()
@@ -205,20 +195,12 @@ class Exchange:
         if read:
             for write in self._state.written.get(name, ()):
                 if self._is_exchange(write, access):
-                    self._report(
-                        name,
-                        access,
-                        "read here, written by another thread, with no barrier in between",
-                    )
+                    self._report(name, access, "read here, written by another thread, with no barrier in between")
             self._state.read.setdefault(name, []).append(access)
         else:
             for earlier in self._state.read.get(name, ()):
                 if self._is_reuse(earlier, access):
-                    self._report(
-                        name,
-                        access,
-                        "written here before all threads have read it: no barrier in between",
-                    )
+                    self._report(name, access, "written here before all threads have read it: no barrier in between")
             self._state.written.setdefault(name, []).append(access)
 
     @staticmethod
@@ -246,28 +228,20 @@ class Exchange:
         if self._values.flags(index) & _LINEAR:
             return True
         known = self._values.known.get(index.text) if index.kind == "name" else None
-        initial = (
-            known.variable.initial if known is not None and known.variable is not None else None
-        )
+        initial = known.variable.initial if known is not None and known.variable is not None else None
         return initial is not None and bool(self._values.flags(initial) & INDEX)
 
     def _text(self, node: Node) -> str:
         """A spelling of an index in which names of the plain thread index are the same."""
         if node.kind == "name":
             known = self._values.known.get(node.text)
-            initial = (
-                known.variable.initial if known is not None and known.variable is not None else None
-            )
+            initial = known.variable.initial if known is not None and known.variable is not None else None
             if initial is not None and initial.kind in ("member", "cast"):
                 return self._text(initial)
             return node.text
         if node.kind == "cast":
             return self._text(node.kids[0])
-        return (
-            f"{node.text}({','.join(self._text(kid) for kid in node.kids)})"
-            if node.kids
-            else node.text
-        )
+        return f"{node.text}({','.join(self._text(kid) for kid in node.kids)})" if node.kids else node.text
 
 
 def _indices(node: Node) -> list[Node]:
@@ -291,9 +265,7 @@ def _shared_names(checker: Checker) -> dict[str, bool]:
     for variable in variables:
         if variable.shared and "volatile" not in variable.type:
             # An object of a class may bring its own barriers.
-            plain = bool(variable.bounds) or any(
-                w in ("int", "unsigned", "float", "double", "bool", "T") for w in variable.type
-            )
+            plain = bool(variable.bounds) or any(w in ("int", "unsigned", "float", "double", "bool", "T") for w in variable.type)
             if plain:
                 found[variable.name] = bool(variable.bounds)
     for variable in variables:
@@ -301,11 +273,7 @@ def _shared_names(checker: Checker) -> dict[str, bool]:
             if any(n.kind == "name" and n.text in found for n in variable.initial.walk()):
                 found[variable.name] = True
     for parameter in checker.function.parameters:
-        if (
-            parameter.pointer
-            and "volatile" not in parameter.type
-            and _SHARED_NAME.search(parameter.name)
-        ):
+        if parameter.pointer and "volatile" not in parameter.type and _SHARED_NAME.search(parameter.name):
             found[parameter.name] = True
     return found
 
@@ -322,19 +290,9 @@ def volatile_exchange(checker: Checker) -> None:
     for variable in variables:
         if "volatile" not in variable.type or not (variable.pointer or variable.shared):
             continue
-        shared = (
-            variable.shared or _SHARED_NAME.search(variable.name) or _from_shared(checker, variable)
-        )
-        if (
-            shared
-            and checker.index_uses.get(variable.name, 0) & _LINEAR
-            and _is_written(checker, variable.name)
-        ):
-            checker.report(
-                "GPL010",
-                variable.token,
-                f"'{variable.name}' is exchanged between threads through volatile",
-            )
+        shared = variable.shared or _SHARED_NAME.search(variable.name) or _from_shared(checker, variable)
+        if shared and checker.index_uses.get(variable.name, 0) & _LINEAR and _is_written(checker, variable.name):
+            checker.report("GPL010", variable.token, f"'{variable.name}' is exchanged between threads through volatile")
 
 
 def _from_shared(checker: Checker, variable: Variable) -> bool:

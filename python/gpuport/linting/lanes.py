@@ -30,11 +30,7 @@ def _named(checker: Checker, node: Node, values: tuple[int, ...]) -> bool:
     if constant is None or checker.unit.constants.value(node) not in values:
         return False
     value = checker.unit.constants.value(constant.value)
-    if value in (32, 64, 5, 6, 31, 63) and (
-        names.WIDTH.match(constant.name)
-        or names.LOG_WIDTH.match(constant.name)
-        or not names.TILE.match(constant.name)
-    ):
+    if value in (32, 64, 5, 6, 31, 63) and (names.WIDTH.match(constant.name) or names.LOG_WIDTH.match(constant.name) or not names.TILE.match(constant.name)):
         checker.unit.widths.setdefault(constant.name, constant)
     return True
 
@@ -53,25 +49,15 @@ def thread_index(checker: Checker, node: Node, parents: tuple[Node, ...]) -> Non
         return
     value = _literal(right)
     if value not in values:
-        if (
-            checker.warp_work
-            or names.LANE.match(checker.target)
-            or names.WARP.match(checker.target)
-        ):
+        if checker.warp_work or names.LANE.match(checker.target) or names.WARP.match(checker.target):
             _named(checker, right, values)
         return
     named = names.LANE.match(checker.target) or names.WARP.match(checker.target)
     doubtful = flags & GLOBAL or value in (64, 63, 6)
-    if not (named or checker.warp_work) and (
-        doubtful or _is_tile(checker) or _is_word_index(checker)
-    ):
+    if not (named or checker.warp_work) and (doubtful or _is_tile(checker) or _is_word_index(checker)):
         return
     what = "lane" if operator in ("%", "&") else "warp"
-    checker.report(
-        "GPL007",
-        right.token,
-        f"'{operator} {right.text}' of a thread index is its {what} at one width only",
-    )
+    checker.report("GPL007", right.token, f"'{operator} {right.text}' of a thread index is its {what} at one width only")
 
 
 def _is_tile(checker: Checker) -> bool:
@@ -128,19 +114,13 @@ def warp_branch(checker: Checker, statement: Statement) -> None:
                     continue
                 flags = checker.values.flags(this)
                 if flags & INDEX and not flags & LANE and _works_as_warp(checker, statement):
-                    checker.report(
-                        "GPL001",
-                        other.token,
-                        f"a branch for the first {value} threads, around what a warp does together",
-                    )
+                    checker.report("GPL001", other.token, f"a branch for the first {value} threads, around what a warp does together")
 
 
 def _works_as_warp(checker: Checker, statement: Statement) -> bool:
     for node in expressions_of(statement.body):
         if node.kind == "call" and (
-            node.callee in names.WARP_OPERATIONS
-            or node.callee in checker.facts.warp
-            or "warp" in node.callee.lower()
+            node.callee in names.WARP_OPERATIONS or node.callee in checker.facts.warp or "warp" in node.callee.lower()
         ):
             return True
     return False
@@ -158,13 +138,9 @@ def shuffle(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     if width is not None:
         value = _literal(width)
         if value in _WIDTHS:
-            checker.report(
-                "GPL002", width.token, f"the width of '{node.callee}' is a literal {value}"
-            )
+            checker.report("GPL002", width.token, f"the width of '{node.callee}' is a literal {value}")
         elif value is not None and (value <= 0 or value & (value - 1)):
-            checker.report(
-                "GPL016", width.token, f"the width of '{node.callee}' is {value}, no power of two"
-            )
+            checker.report("GPL016", width.token, f"the width of '{node.callee}' is {value}, no power of two")
         elif value is None:
             _named(checker, width, _WIDTHS)
     if width is not None and group not in _WIDTHS:
@@ -173,13 +149,9 @@ def shuffle(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     value = _literal(where)
     if kind == "__shfl":
         if value in _LAST:
-            checker.report(
-                "GPL002", where.token, f"source lane {value} is the last lane at one width only"
-            )
+            checker.report("GPL002", where.token, f"source lane {value} is the last lane at one width only")
     elif value in (16, 32):
-        checker.report(
-            "GPL002", where.token, f"a shuffle over {value} lanes starts a tree for one width"
-        )
+        checker.report("GPL002", where.token, f"a shuffle over {value} lanes starts a tree for one width")
     elif value is None:
         _offset(checker, where)
 
@@ -200,29 +172,17 @@ def _offset(checker: Checker, where: Node) -> None:
             continue
         value = _literal(start)
         if value in (16, 32):
-            checker.report(
-                "GPL002", start.token, f"a tree of shuffles that starts at {value} is for one width"
-            )
+            checker.report("GPL002", start.token, f"a tree of shuffles that starts at {value} is for one width")
             return
-        if (
-            start.kind == "binary"
-            and start.text in ("/", ">>")
-            and not _named(checker, start, (16, 32))
-        ):
+        if start.kind == "binary" and start.text in ("/", ">>") and not _named(checker, start, (16, 32)):
             _unrefused_group(checker, start.kids[0])
         elif start.kind != "binary":
             _named(checker, start, (16, 32))
     condition = loop.condition if loop is not None else None
     if condition is not None and condition.kind == "binary" and condition.text in ("<", "<="):
         limit = condition.kids[1]
-        if _literal(limit) == (32 if condition.text == "<" else 16) or (
-            condition.text == "<" and _literal(limit) == 64
-        ):
-            checker.report(
-                "GPL002",
-                limit.token,
-                f"a tree of shuffles that ends at {limit.text} is for one width",
-            )
+        if _literal(limit) == (32 if condition.text == "<" else 16) or (condition.text == "<" and _literal(limit) == 64):
+            checker.report("GPL002", limit.token, f"a tree of shuffles that ends at {limit.text} is for one width")
         elif condition.text == "<":
             _named(checker, limit, _WIDTHS)
 
@@ -252,11 +212,7 @@ def group_template(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     if value is None or (value > 0 and not value & (value - 1)):
         return
     wrapper = checker.unit.by_name.get(node.text)
-    if (
-        "tiled_partition" in node.text
-        or "tile" == node.text[-4:]
-        or (wrapper is not None and wrapper.name in checker.facts.warp)
-    ):
+    if "tiled_partition" in node.text or "tile" == node.text[-4:] or (wrapper is not None and wrapper.name in checker.facts.warp):
         checker.report("GPL016", first, f"a group of {value} lanes: no power of two")
 
 
@@ -270,9 +226,7 @@ def shared_bound(checker: Checker, variable: Variable) -> None:
                 values = _WIDTHS if node.text == "/" else (5, 6)
                 if _literal(node.kids[1]) in values:
                     checker.report(
-                        "GPL008",
-                        node.kids[1].token,
-                        f"'{variable.name}' has one element for each {'32' if _literal(node.kids[1]) in (32, 5) else '64'} threads",
+                        "GPL008", node.kids[1].token, f"'{variable.name}' has one element for each {'32' if _literal(node.kids[1]) in (32, 5) else '64'} threads"
                     )
                 else:
                     _named(checker, node.kids[1], values)
@@ -287,9 +241,7 @@ def shared_index(checker: Checker) -> None:
         if uses & (LANE | WARP):
             by = "warp" if uses & WARP else "lane"
             checker.report(
-                "GPL008",
-                variable.bounds[0].token,
-                f"'{variable.name}' is indexed by {by} and sized for one width",
+                "GPL008", variable.bounds[0].token, f"'{variable.name}' is indexed by {by} and sized for one width"
             )
 
 
@@ -298,6 +250,4 @@ def width_default(checker: Checker, variable: Variable) -> None:
     if variable.initial is None or not checker.warp_work or not names.GROUP.match(variable.name):
         return
     if _literal(variable.initial) in _WIDTHS and not variable.pointer:
-        checker.report(
-            "GPL002", variable.initial.token, f"the default of '{variable.name}' is one width"
-        )
+        checker.report("GPL002", variable.initial.token, f"the default of '{variable.name}' is one width")

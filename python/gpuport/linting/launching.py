@@ -26,13 +26,7 @@ def unchecked(unit: Unit) -> list[tuple[int, int, str]]:
         end = directive.end if directive is not None else _function_end(unit, launch.open)
         if not is_checked(live[launch.close : end]):
             name = live[slice(*launch.kernel)].split("<")[0].strip()
-            found.append(
-                (
-                    launch.kernel[0],
-                    len(name),
-                    f"nothing checks whether the launch of '{name}' succeeded",
-                )
-            )
+            found.append((launch.kernel[0], len(name), f"nothing checks whether the launch of '{name}' succeeded"))
     return found
 
 
@@ -67,13 +61,7 @@ def partial_blocks(unit: Unit, facts: Facts) -> list[tuple[int, int, str]]:
             start, end = launch.arguments[1]
             text = live[start:end]
             at = start + len(text) - len(text.lstrip())
-            found.append(
-                (
-                    at,
-                    len(text.strip()),
-                    f"a block of {size} threads is no whole number of 64-lane warps, and '{kernel[1]}' works with warps",
-                )
-            )
+            found.append((at, len(text.strip()), f"a block of {size} threads is no whole number of 64-lane warps, and '{kernel[1]}' works with warps"))
     return found
 
 

@@ -72,25 +72,10 @@ class Tokens:
             return True
         if self.text[at] in ("(", "::", "{", "...", "&", "*", "&&") or self.kind[at] == "name":
             return self.text[at] in ("(", "::", "{") or self._hugs(opener)
-        return self._hugs(opener) and self.text[at] in (
-            ")",
-            ",",
-            ";",
-            "]",
-            "}",
-            ">",
-            ">>",
-            "=",
-            "?",
-            ":",
-            "==",
-            "<<<",
-        )
+        return self._hugs(opener) and self.text[at] in (")", ",", ";", "]", "}", ">", ">>", "=", "?", ":", "==", "<<<")
 
     def _hugs(self, opener: int) -> bool:
-        return (
-            opener > 0 and self.start[opener - 1] + len(self.text[opener - 1]) == self.start[opener]
-        )
+        return opener > 0 and self.start[opener - 1] + len(self.text[opener - 1]) == self.start[opener]
 
 
 def integer(literal: str) -> tuple[int, str] | None:

@@ -14,9 +14,7 @@ _KEYWORDS = frozenset(
     "return delete throw goto break continue else case default new using typedef if for while do switch try catch "
     "sizeof operator public private protected this template co_return co_yield co_await not static_assert".split()
 )
-_ATTRIBUTES = frozenset(
-    ["alignas", "__align__", "__attribute__", "__declspec", "_CCCL_ALIGNAS", "_CCCL_ALIGNAS_TYPE"]
-)
+_ATTRIBUTES = frozenset(["alignas", "__align__", "__attribute__", "__declspec", "_CCCL_ALIGNAS", "_CCCL_ALIGNAS_TYPE"])
 _AFTER_NAME = frozenset(["=", ";", "(", "{", "[", ",", ":"])
 
 
@@ -88,9 +86,7 @@ class StatementParser:
         keyword = tokens.text[at]
         statement = Statement("block" if keyword == "catch" else keyword, at)
         at += 1
-        while (
-            at < end and tokens.kind[at] == "name"
-        ):  # if constexpr, a macro such as _CCCL_CONSTEXPR
+        while at < end and tokens.kind[at] == "name":  # if constexpr, a macro such as _CCCL_CONSTEXPR
             at += 1
         if keyword == "if" and at < end and tokens.text[at] == "!":
             at += 1
@@ -106,11 +102,7 @@ class StatementParser:
                 at = stop
             if not self._declaration(at + 1, close, statement.body):
                 statement.expressions.append(self.expressions.whole(at + 1, close))
-            elif (
-                statement.body
-                and statement.body[-1].variable
-                and statement.body[-1].variable.initial
-            ):
+            elif statement.body and statement.body[-1].variable and statement.body[-1].variable.initial:
                 statement.expressions.append(statement.body[-1].variable.initial)
         found.append(statement)
         at = close + 1
@@ -193,11 +185,7 @@ class StatementParser:
             while at < end and tokens.text[at] in ("*", "&", "const", "__restrict__"):
                 pointer = pointer or tokens.text[at] == "*"
                 at += 1
-        return (
-            self._past_semicolon(at, end)
-            if at < end and tokens.text[at] == ";"
-            else max(at, name_at + 1)
-        )
+        return self._past_semicolon(at, end) if at < end and tokens.text[at] == ";" else max(at, name_at + 1)
 
     def _declarator(self, variable: Variable, at: int, end: int) -> int:
         tokens = self.tokens
@@ -244,9 +232,7 @@ class StatementParser:
                 words.append(text)
                 typed = True
                 at = tokens.close(at + 1, end) + 1
-            elif (
-                (tokens.kind[at] == "name" or text == "::") and not typed and text not in _KEYWORDS
-            ):
+            elif (tokens.kind[at] == "name" or text == "::") and not typed and text not in _KEYWORDS:
                 at = self._type_name(at, end, words)
                 typed = True
             else:

@@ -34,11 +34,7 @@ class Node:
     @property
     def callee(self) -> str:
         """The last name of what is called: `f` of `a::f<T>(x)` and of `p->f(x)`."""
-        return (
-            self.kids[0].text
-            if self.kind == "call" and self.kids[0].kind in ("name", "member")
-            else ""
-        )
+        return self.kids[0].text if self.kind == "call" and self.kids[0].kind in ("name", "member") else ""
 
     @property
     def arguments(self) -> list[Node]:
@@ -53,9 +49,7 @@ class Statement:
     def __init__(self, kind: str, token: int) -> None:
         self.kind = kind
         self.token = token
-        self.expressions: list[
-            Node
-        ] = []  # the condition, the value, initialiser and step of a `for`
+        self.expressions: list[Node] = []  # the condition, the value, initialiser and step of a `for`
         self.body: list[Statement] = []
         self.orelse: list[Statement] = []
         self.variable: Variable | None = None

@@ -47,19 +47,10 @@ class Unit:
         for at, token in enumerate(text):
             if token != name or at + 6 > len(text):
                 continue
-            if text[at + 1 : at + 6] == ["&", "(", name, "-", "1"] or text[at - 6 : at - 1] == [
-                name,
-                "-",
-                "1",
-                ")",
-                "&",
-            ]:
+            if text[at + 1 : at + 6] == ["&", "(", name, "-", "1"] or text[at - 6 : at - 1] == [name, "-", "1", ")", "&"]:
                 return True
             near = "".join(text[max(0, at - 8) : at]).lower().replace("_", "")
-            if any(
-                word in near
-                for word in ("singlebit", "poweroftwo", "popcount", "ispow2", "powof2", "powerof2")
-            ):
+            if any(word in near for word in ("singlebit", "poweroftwo", "popcount", "ispow2", "powof2", "powerof2")):
                 return True
         return False
 
@@ -119,11 +110,7 @@ class Unit:
             elif text == "}":
                 at += 1
                 start = at
-            elif (
-                text in ("public", "private", "protected")
-                and at + 1 < end
-                and tokens.text[at + 1] == ":"
-            ):
+            elif text in ("public", "private", "protected") and at + 1 < end and tokens.text[at + 1] == ":":
                 at += 2
                 start = at
             else:
@@ -134,19 +121,14 @@ class Unit:
         tokens = self.tokens
         close = tokens.close(at, end)
         words = tokens.text[start:at]
-        kind = next(
-            (w for w in words if w in ("namespace", "class", "struct", "union", "enum", "extern")),
-            "",
-        )
+        kind = next((w for w in words if w in ("namespace", "class", "struct", "union", "enum", "extern")), "")
         parameters = self._parameters(start, at)
         if kind == "enum" and parameters is None:
             self._enumerators(at + 1, close)
         elif kind in ("namespace", "class", "struct", "union") and parameters is None:
             index = words.index(kind)
             names = [w for w in words[index + 1 :] if w[0].isalpha() or w[0] == "_"]
-            self._scope(
-                at + 1, close, names[0] if names and kind != "namespace" else scope, template
-            )
+            self._scope(at + 1, close, names[0] if names and kind != "namespace" else scope, template)
         elif parameters is not None:
             return self._function(start, parameters, at, end, scope, template)
         elif kind == "extern" or not words:
@@ -169,15 +151,8 @@ class Unit:
                 close = tokens.close(at, end)
                 if before == "operator" and close + 1 < end and tokens.text[close + 1] == "(":
                     return close + 1
-                named = at > start and (
-                    tokens.kind[at - 1] == "name"
-                    or "operator" in tokens.text[max(start, at - 4) : at]
-                )
-                if (
-                    named
-                    and before not in _NOT_A_FUNCTION
-                    and self._is_declarator_end(close + 1, end)
-                ):
+                named = at > start and (tokens.kind[at - 1] == "name" or "operator" in tokens.text[max(start, at - 4) : at])
+                if named and before not in _NOT_A_FUNCTION and self._is_declarator_end(close + 1, end):
                     return at
                 at = close
             elif text == "<" and at > start and tokens.kind[at - 1] == "name":
@@ -191,16 +166,9 @@ class Unit:
         tokens = self.tokens
         if at >= end:
             return True
-        return tokens.text[at] in _AFTER_PARAMETERS or tokens.text[at] in (
-            "->",
-            ":",
-            "requires",
-            "__attribute__",
-        )
+        return tokens.text[at] in _AFTER_PARAMETERS or tokens.text[at] in ("->", ":", "requires", "__attribute__")
 
-    def _function(
-        self, start: int, opener: int, brace: int, end: int, scope: str, template: list[str]
-    ) -> int:
+    def _function(self, start: int, opener: int, brace: int, end: int, scope: str, template: list[str]) -> int:
         tokens = self.tokens
         close = tokens.close(opener, end)
         name = tokens.text[opener - 1] if tokens.kind[opener - 1] == "name" else "operator"
@@ -218,11 +186,7 @@ class Unit:
                 while at < end and tokens.text[at] not in ("(", "{"):
                     after = tokens.angle(at, end) if tokens.text[at] == "<" else -1
                     at = after if after > 0 else at + 1
-                if at >= end or (
-                    tokens.text[at] == "{"
-                    and tokens.kind[at - 1] != "name"
-                    and tokens.text[at - 1] != ">"
-                ):
+                if at >= end or (tokens.text[at] == "{" and tokens.kind[at - 1] != "name" and tokens.text[at - 1] != ">"):
                     break
                 item_close = tokens.close(at, end)
                 member = Variable(tokens.text[at - 1], at - 1, (), False)
@@ -272,12 +236,7 @@ class Unit:
         elif first == "typedef":
             self.aliases[tokens.text[end - 1]] = tuple(tokens.text[start + 1 : end - 1])
         else:
-            while (
-                start < end
-                and first in ("typename", "friend")
-                or first.isupper()
-                and start + 2 < end
-            ):
+            while start < end and first in ("typename", "friend") or first.isupper() and start + 2 < end:
                 start += 1  # a macro in front of the declaration
                 first = tokens.text[start]
             for statement in self._parser.statements(start, end):
@@ -293,9 +252,7 @@ class Unit:
         for item_start, item_end in self._list(start, end):
             if item_start + 2 < item_end and self.tokens.text[item_start + 1] == "=":
                 value = self._parser.expressions.whole(item_start + 2, item_end)
-                self.constants.add(
-                    self.tokens.text[item_start], value, self.tokens.start[item_start]
-                )
+                self.constants.add(self.tokens.text[item_start], value, self.tokens.start[item_start])
 
     def _list(self, start: int, end: int) -> list[tuple[int, int]]:
         parts, first, at = [], start, start
@@ -340,13 +297,7 @@ class Unit:
         names = []
         for first, last in self._list(start, end):
             integral = tokens.text[first] in BUILTIN or tokens.text[first].endswith("_t")
-            names += (
-                [t for t in tokens.text[first + 1 : last] if t not in BUILTIN and t[0].isalpha()][
-                    :1
-                ]
-                if integral
-                else []
-            )
+            names += [t for t in tokens.text[first + 1 : last] if t not in BUILTIN and t[0].isalpha()][:1] if integral else []
         return names
 
 

@@ -30,9 +30,7 @@ class Known:
 
     __slots__ = ("flags", "literal", "variable")
 
-    def __init__(
-        self, flags: int, variable: Variable | None = None, literal: Node | None = None
-    ) -> None:
+    def __init__(self, flags: int, variable: Variable | None = None, literal: Node | None = None) -> None:
         self.flags = flags
         self.variable = variable
         self.literal = literal  # what it was last given, where that is an integer literal
@@ -68,11 +66,7 @@ class Values:
         """Note an assignment."""
         known = self.known.setdefault(name, Known(self._by_name(name)))
         flags = self.flags(value)
-        if (
-            known.variable is not None
-            and flags & MASK
-            and names.is_narrow(known.variable.type, self.unit.aliases)
-        ):
+        if known.variable is not None and flags & MASK and names.is_narrow(known.variable.type, self.unit.aliases):
             flags = flags & ~MASK | MASK32
         if operator == "=":
             known.flags |= flags
@@ -107,19 +101,12 @@ class Values:
             node = node.kids[0]
         if self.number(node) in (32, 64):
             return True
-        return node.kind in ("name", "member") and (
-            node.text == "warpSize" or names.WIDTH.match(node.text) is not None
-        )
+        return node.kind in ("name", "member") and (node.text == "warpSize" or names.WIDTH.match(node.text) is not None)
 
     def is_width_less_one(self, node: Node) -> bool:
         if self.number(node) in (31, 63):
             return True
-        return (
-            node.kind == "binary"
-            and node.text == "-"
-            and self.is_width(node.kids[0])
-            and self.number(node.kids[1]) == 1
-        )
+        return node.kind == "binary" and node.text == "-" and self.is_width(node.kids[0]) and self.number(node.kids[1]) == 1
 
     def is_log_width(self, node: Node) -> bool:
         if self.number(node) in (5, 6):

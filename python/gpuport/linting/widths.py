@@ -12,8 +12,7 @@ from .unit import Unit
 
 _WAVEFRONT = re.compile(r"\b__AMDGCN_WAVEFRONT_SIZE(?:__)?\b")
 _CHOSEN = re.compile(
-    r"#[ \t]*define[ \t]+(\w+)[ \t]+\(?(32|64)\b|\bconst(?:expr|init)?[ \t]+[\w: ]*?(\w+)[ \t]*[={][ \t]*(32|64)\b",
-    re.ASCII,
+    r"#[ \t]*define[ \t]+(\w+)[ \t]+\(?(32|64)\b|\bconst(?:expr|init)?[ \t]+[\w: ]*?(\w+)[ \t]*[={][ \t]*(32|64)\b", re.ASCII
 )
 
 
@@ -39,23 +38,15 @@ def labels(checker: Checker) -> None:
     tokens = checker.unit.tokens
     for statement in checker.function.statements():
         constant = statement.kind == "case" or (
-            statement.kind == "if"
-            and tokens.text[statement.token + 1 : statement.token + 2] == ["constexpr"]
+            statement.kind == "if" and tokens.text[statement.token + 1 : statement.token + 2] == ["constexpr"]
         )
         if constant:
             for node in statement.expressions[:1]:
-                _report(
-                    checker, node, "a case label" if statement.kind == "case" else "an if constexpr"
-                )
+                _report(checker, node, "a case label" if statement.kind == "case" else "an if constexpr")
 
 
 def _is_warp_size(unit: Unit, node: Node) -> bool:
-    return (
-        node.kind == "name"
-        and node.text == "warpSize"
-        and not node.scoped
-        and unit.constants.find("warpSize") is None
-    )
+    return node.kind == "name" and node.text == "warpSize" and not node.scoped and unit.constants.find("warpSize") is None
 
 
 def _report(checker: Checker, root: Node, where: str) -> None:
@@ -92,9 +83,7 @@ def outside_functions(checker: Checker) -> None:
             after = tokens.angle(at, min(at + 60, len(tokens)))
             if after > 0:
                 _report_range(checker, at + 1, after - 1, "a template argument")
-        elif text in ("__launch_bounds__", "alignas", "__align__") and tokens.text[
-            at + 1 : at + 2
-        ] == ["("]:
+        elif text in ("__launch_bounds__", "alignas", "__align__") and tokens.text[at + 1 : at + 2] == ["("]:
             _report_range(checker, at + 2, tokens.close(at + 1, len(tokens)), f"'{text}'")
 
 
@@ -106,11 +95,7 @@ def file_function() -> Function:
 def chosen_widths(unit: Unit, text: str) -> list[tuple[int, int, str]]:
     """GPL017: offset, length and message of each. `text` is the code of all targets."""
     found = [
-        (
-            m.start(),
-            len(m.group()),
-            f"'{m.group()}' is not the width of the device that runs the code",
-        )
+        (m.start(), len(m.group()), f"'{m.group()}' is not the width of the device that runs the code")
         for m in _WAVEFRONT.finditer(unit.source.live)
     ]
     seen: dict[str, str] = {}
@@ -120,13 +105,7 @@ def chosen_widths(unit: Unit, text: str) -> list[tuple[int, int, str]]:
             continue
         if seen.setdefault(name, value) != value:
             at = match.start(1) if match[1] else match.start(3)
-            found.append(
-                (
-                    at,
-                    len(name),
-                    f"'{name}' is {seen[name]} in one branch of the preprocessor and {value} here",
-                )
-            )
+            found.append((at, len(name), f"'{name}' is {seen[name]} in one branch of the preprocessor and {value} here"))
     return found
 
 
@@ -138,13 +117,7 @@ def fixed_constants(unit: Unit) -> list[tuple[int, int, str]]:
         named = names.WIDTH.match(constant.name) and value in (32, 64)
         if named or (constant.name in unit.widths and value in (5, 6, 31, 32, 63, 64)):
             what = "is called a warp width" if named else "serves as the warp width"
-            found.append(
-                (
-                    constant.offset,
-                    len(constant.name),
-                    f"'{constant.name}' {what} and is fixed at {value}",
-                )
-            )
+            found.append((constant.offset, len(constant.name), f"'{constant.name}' {what} and is fixed at {value}"))
     return found
 
 
