@@ -21,6 +21,7 @@ from gpuport.testing.invariants import (
     repeats,
     rows_independent,
     rows_sum_to_one,
+    same_in_place,
     same_without_out,
     shift_changes_nothing,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "rows_independent",
     "rows_sum_to_one",
     "run_case",
+    "same_in_place",
     "same_without_out",
     "shift_changes_nothing",
     "sweep",

@@ -36,6 +36,7 @@ class Case:
     axis: int | None = None
     layout: str = "packed"
     mask: str | None = None
+    segments: str | None = None
     order: int = 0  # seed of the order of lanes, warps and blocks on the CPU; 0 is launch order
     refused: bool = False  # the kernel must say no, by a ValueError, and write nothing
     invariants: bool = False  # also the checks that need more than one call
@@ -52,6 +53,8 @@ class Case:
             parts.append(self.layout)
         if self.mask is not None:
             parts.append(f"mask.{self.mask}")
+        if self.segments is not None:
+            parts.append(f"segments.{self.segments}")
         if self.order:
             parts.append(f"order{self.order}")
         if self.refused:
@@ -104,8 +107,8 @@ class Difference:
     got: str = ""
 
 
-# Runs the case's call again, with other operands or without `out=`, and gives the values that came
-# back.
+# Runs the case's call again, with other operands, without `out=` or with x itself as `out`, and
+# gives the values that came back.
 Rerun = Callable[..., Array]
 Invariant = Callable[[Case, Problem, Array, Rerun], Difference | None]
 

@@ -97,14 +97,14 @@ def _check(spec: Spec, case: Case, machine: Machine, problem: Problem) -> None:
     if not case.invariants:
         return
 
-    def rerun(*, out: bool = True, **operands: Array) -> Array:
+    def rerun(*, out: bool = True, in_place: bool = False, **operands: Array) -> Array:
         changed = dict(problem.operands)
         for name, values in operands.items():
             old = changed[name]
             assert isinstance(old, Operand)
             changed[name] = replace(old, values=values)
         again = replace(problem, operands=changed, takes_out=problem.takes_out and out)
-        return _checked_call(case, again, machine)
+        return _checked_call(case, again, machine, in_place=in_place)
 
     for name, invariant in spec.invariants(case).items():
         found = invariant(case, problem, got, rerun)
@@ -112,8 +112,13 @@ def _check(spec: Spec, case: Case, machine: Machine, problem: Problem) -> None:
             raise _WrongError(name, found)
 
 
-def _checked_call(case: Case, problem: Problem, machine: Machine) -> Array:
-    """The values of one call, after its guards and its inputs are found unchanged."""
+def _checked_call(
+    case: Case, problem: Problem, machine: Machine, *, in_place: bool = False
+) -> Array:
+    """The values of one call, after its guards and its inputs are found unchanged.
+
+    In place, the results are written over x.
+    """
     images = {
         name: memory.input_image(operand.values, operand.dtype, operand.layout)
         for name, operand in problem.operands.items()
@@ -128,8 +133,11 @@ def _checked_call(case: Case, problem: Problem, machine: Machine) -> Array:
 
     answer = problem.answer
     if problem.takes_out:
-        image = memory.output_image(answer.values.shape, answer.dtype, case.layout)
-        output = machine.place(image)
+        if in_place:
+            image, output = images.pop("x"), inputs.pop("x")
+        else:
+            image = memory.output_image(answer.values.shape, answer.dtype, case.layout)
+            output = machine.place(image)
         machine.call(case.op, arrays, problem.options, output.array)
         data = output.fetch()
         beyond = image.guards_changed(data)

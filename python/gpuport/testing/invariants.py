@@ -24,6 +24,14 @@ def same_without_out(_: Case, problem: Problem, got: Array, rerun: Rerun) -> Dif
     return bits_differ(got, rerun(out=False)) if problem.takes_out else None
 
 
+def same_in_place(_: Case, problem: Problem, got: Array, rerun: Rerun) -> Difference | None:
+    """`out=x` gives the same bits, where x has the dtype and the shape of the result."""
+    x, answer = operand(problem, "x"), problem.answer
+    if (x.dtype, x.values.shape) != (answer.dtype, answer.values.shape):
+        return None
+    return bits_differ(got, rerun(in_place=True))
+
+
 def rows_independent(_: Case, problem: Problem, got: Array, rerun: Rerun) -> Difference | None:
     """NaN in every second row leaves the bits of the other rows alone."""
     x = operand(problem, "x")

@@ -156,6 +156,7 @@ REGIMES: Final[dict[str, Regime]] = {
     "wide": Regime("the whole range of the type: wrap-around, mixed magnitudes", _wide),
     "spread": Regime("-50 to 99.5: overflows f32 unless the maximum is subtracted", _spread),
     "ones": Regime("narrow accumulators stall: bf16 at 256, f16 at 2048", _constant(lambda _: 1)),
+    "zeros": Regime("nothing is kept, everything ties", _constant(lambda _: 0)),
     "greatest": Regime("the sum leaves the input type", _constant(lambda t: _limits(t)[1])),
     "least": Regime("data equal to the identity of max", _constant(lambda t: _limits(t)[0])),
     "ties": Regime("few distinct values", _ties),
