@@ -176,8 +176,8 @@ class CupyLikeStream:
 
 @pytest.mark.parametrize(
     ("stream", "handle"),
-    [(None, 0), (0, 0), (2, 2), (4711, 4711), (CudaStream(99), 99), (TorchLikeStream(7, 0), 7),
-     (CupyLikeStream(8), 8), (CupyLikeStream(8, 0), 8)],
+    [(None, 0), (0, 0), (1, 0), (2, 2), (4711, 4711), (CudaStream(99), 99),
+     (TorchLikeStream(7, 0), 7), (CupyLikeStream(8), 8), (CupyLikeStream(8, 0), 8)],
 )  # fmt: skip
 def test_every_form_of_a_stream(fake_cuda: FakeModule, stream: object, handle: int) -> None:
     gpuport.sum(device(X), axis=1, stream=stream)
@@ -219,6 +219,8 @@ def test_cuda_array_interface(fake_cuda: FakeModule) -> None:
     np.testing.assert_allclose(got.to_numpy(), X.sum(axis=0), atol=1e-5)
     transposed = CudaInterface(x, shape=(40, 6), strides=(4, 160))
     np.testing.assert_array_equal(gpuport.max(transposed, axis=1).to_numpy(), X.max(axis=0))
+    empty = CudaInterface(x, shape=(0, 6), strides=None, data=(0, False))
+    assert gpuport.sum(empty, axis=0).to_numpy().tolist() == [0] * 6
     plain = CudaInterface(x, strides=None)
     np.testing.assert_array_equal(gpuport.max(plain, axis=1).to_numpy(), X.max(axis=1))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuport import _dlpack
-from gpuport._backends import gpu_of_address, native_module
+from gpuport._backends import first_gpu, gpu_of_address, native_module
 from gpuport._dtypes import ITEMSIZE, dtype_name
 from gpuport._kinds.numpy_kind import NumpyKind
 from gpuport._layout import Ints, contiguous_strides
@@ -29,8 +29,9 @@ class InterchangeKind:
             return array.view.place
         if hasattr(array, "__dlpack_device__"):
             return _dlpack.device_place(*array.__dlpack_device__())
-        address = array.__cuda_array_interface__["data"][0]
-        found = gpu_of_address(address)
+        interface = array.__cuda_array_interface__
+        address = interface["data"][0]
+        found = first_gpu() if 0 in interface["shape"] else gpu_of_address(address)
         if found is None:
             raise ValueError(f"no GPU backend knows the address {address:#x} of this array")
         return Place(*found)
