@@ -88,6 +88,7 @@ void Launch::fail(int code, std::string text) {
 
 int launch(const Request& request) {
   clear_detail();
+  link_device_assert();
   const std::string prefix = "kernel ";
   if (current_warp != nullptr)
     return set_error(cudaErrorNotSupported, prefix + kernel_name(request) + ": a kernel cannot launch a kernel here");

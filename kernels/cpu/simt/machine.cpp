@@ -175,17 +175,33 @@ __attribute__((noinline)) void leave_far(Warp* warp, unsigned lane) {
   gpuport_simt_switch(&warp->context[lane], context);
 }
 
-__attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane, LaneMask ready) {
-  warp->ready = ready;
-  if (ready != 0 && warp->natural) [[likely]] {
-    const unsigned next = lowest(ready);
-    void* const context = warp->context[next];
+// The same from the end of a warp: most often the next warp of the block goes on where it waits.
+__attribute__((noinline)) void leave_warp(Warp* warp, unsigned lane) {
+  Block* const block = warp->block;
+  const unsigned others = block->ready_warps & ~(1u << warp->index);
+  if (others != 0 && (warp->converging == 0) & warp->natural) [[likely]] {
+    Warp* const next_warp = block->warp + __builtin_ctz(others);
+    const unsigned next = lowest(next_warp->ready);
+    void* const context = next_warp->context[next];
     if (context != nullptr) [[likely]] {
-      make_current(warp, next);
+      block->ready_warps = others;
+      current_warp = next_warp;
+      make_current(next_warp, next);
       return gpuport_simt_switch(&warp->context[lane], context);
     }
   }
   leave_far(warp, lane);
+}
+
+__attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane, LaneMask ready) {
+  warp->ready = ready;
+  if (ready == 0) return leave_warp(warp, lane);
+  const unsigned next = lowest(ready);
+  void* const context = warp->context[next];
+  if (context == nullptr || !warp->natural) [[unlikely]]
+    return leave_far(warp, lane);
+  make_current(warp, next);
+  gpuport_simt_switch(&warp->context[lane], context);
 }
 
 void release_warp(Warp* warp) {
@@ -224,7 +240,9 @@ BlockState& state(Warp* warp) { return *static_cast<BlockState*>(warp->block); }
 // The two waits that everything is made of. Every call in them but the first-level inline ones is a tail call, so the
 // compiler saves no registers around them; the switch does.
 
-void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
+void wait_warp(Op op, Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
   const LaneMask before = warp->arrived, bit = bit_of(lane), arrived = before | bit;
   warp->site[lane] = site;
   if (before == 0) {
@@ -239,7 +257,9 @@ void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
   leave(warp, lane, warp->ready & ~bit);
 }
 
-void wait_block(Warp* warp, unsigned lane, Site site) {
+void wait_block(Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
   Block* const block = warp->block;
   const unsigned before = block->arrived;
   warp->site[lane] = site;
@@ -250,7 +270,9 @@ void wait_block(Warp* warp, unsigned lane, Site site) {
   leave(warp, lane, warp->ready & ~bit_of(lane));
 }
 
-void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source, Resolve resolve, Site site) {
+void wait_group(LaneMask mask, Op op, unsigned source, Resolve resolve, Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
   Group& group = warp->group[lowest(mask)];
   const LaneMask bit = bit_of(lane);
   warp->site[lane] = site;
@@ -279,7 +301,9 @@ void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source
   leave(warp, lane, warp->ready & ~bit);
 }
 
-LaneMask wait_converged(Warp* warp, unsigned lane, Site site) {
+LaneMask wait_converged(Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
   warp->site[lane] = site;
   warp->converging |= bit_of(lane);
   warp->ready &= ~bit_of(lane);

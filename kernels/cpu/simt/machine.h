@@ -111,6 +111,8 @@ std::string waits_text(const BlockState& block);  // who of the block waits for 
 const char* op_name(Op op);
 BlockState& state(Warp* warp);
 
+void link_device_assert();
+
 void run_on_workers(Launch& launch);  // pool.cpp
 unsigned worker_count();
 

@@ -77,12 +77,13 @@ extern __thread unsigned long long* current_progress GPUPORT_SIMT_STATE;
 
 #define GPUPORT_SIMT_RUNTIME __attribute__((visibility("hidden")))
 
-// Each returns when the calling lane may go on; in between, other lanes run on this OS thread.
-GPUPORT_SIMT_RUNTIME void wait_warp(Warp* warp, unsigned lane, Op op, Site site);
-GPUPORT_SIMT_RUNTIME void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source, Resolve resolve,
-                                     Site site);
-GPUPORT_SIMT_RUNTIME void wait_block(Warp* warp, unsigned lane, Site site);
-GPUPORT_SIMT_RUNTIME LaneMask wait_converged(Warp* warp, unsigned lane, Site site);
+// Each returns when the calling lane may go on; in between, other lanes run on this OS thread. They look up the calling
+// lane themselves: a caller that keeps the variable's address in a register across the call has it restored by the switch,
+// and the next lane's number then waits for that, which costs half of the speed.
+GPUPORT_SIMT_RUNTIME void wait_warp(Op op, Site site);
+GPUPORT_SIMT_RUNTIME void wait_group(LaneMask mask, Op op, unsigned source, Resolve resolve, Site site);
+GPUPORT_SIMT_RUNTIME void wait_block(Site site);
+GPUPORT_SIMT_RUNTIME LaneMask wait_converged(Site site);
 
 // Ends the launch with an error about the calling lane. Does not return.
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_mask(LaneMask mask, const char* operation, Site site);
