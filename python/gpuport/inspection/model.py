@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Vendor = Literal["nvidia", "amd"]
-ImageKind = Literal["code", "ptx", "ir"]
+Vendor = Literal["nvidia", "amd", "other"]
+ImageKind = Literal["code", "ptx", "ir", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,14 @@ class KernelResources:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One piece of GPU code. `ptx` and `ir` (LTO-IR, LLVM bitcode) run on nothing as they are."""
+    """One piece of GPU code. `ptx` and `ir` (LTO-IR, LLVM bitcode) run on nothing as they are;
+    `other` is not known here (for SYCL, say) and was not looked into.
+    """
 
     module: str
     vendor: Vendor
     kind: ImageKind
-    architecture: str  # compute_90 for PTX
+    architecture: str  # compute_90 for PTX, the target's name for other
     relocatable: bool = False  # not linked yet: the linker may still raise stack and registers
 
 

@@ -126,14 +126,19 @@ class _Scanner:
             elif entry.kind == fatbin.LTO_IR:
                 self.images.append(Image(module, "nvidia", "ir", f"lto_{number}"))
             else:
-                raise FormatError(f"fat binary: entry of an unknown kind, {entry.kind}")
+                kind = f"sm_{number} (fat binary entry of kind {entry.kind})"
+                self.images.append(Image(module, "nvidia", "other", kind))
 
     def _bundle(self, data: memoryview, module: str, label: str) -> None:
         for name, content in bundle.bundled(data):
             self._bundle_entry(name, content, module)
 
     def _bundle_entry(self, name: str, content: memoryview, module: str) -> None:
-        if not name.startswith("host-") and len(content):
+        if name.startswith("host-") or not len(content):
+            return
+        if not re.search(r"\b(amdgcn|nvptx64)\b", name):
+            self.images.append(Image(module, "other", "other", name))
+        else:
             # hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-; older: hip-amdgcn-amd-amdhsa-gfx90a
             target = re.search(r"-((?:gfx|sm_)\w+(?:-generic)?(?::\S+)?)$", name)
             self._image(content, module, target[1] if target else "")
