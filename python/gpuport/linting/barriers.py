@@ -17,7 +17,7 @@ def block_barrier(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     name = node.callee
     if name in names.BLOCK_BARRIERS or _is_block_sync(checker, node):
         what = f"'{name}'"
-    elif name in checker.facts.barrier and node.kids[0].kind == "name" and name in checker.unit.by_name:
+    elif name in checker.facts.barrier and node.kids[0].kind == "name":
         what = f"'{name}', which waits for the block,"
     else:
         return
@@ -53,7 +53,7 @@ def warp_operation(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     name = node.callee
     if is_full_warp(checker.unit, node) or (name in names.LEGACY and name in names.SHUFFLES):
         what = f"'{name}' names all lanes"
-    elif name in checker.facts.full_warp and name in checker.unit.by_name and node.kids[0].kind == "name":
+    elif name in checker.facts.full_warp - checker.facts.barrier and node.kids[0].kind == "name":
         what = f"'{name}' works with all lanes"
     else:
         return

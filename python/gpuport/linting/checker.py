@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from . import names
 from .syntax import Function, Node, Statement, Variable
 from .unit import Unit
-from .values import IN_BLOCK, IN_WARP, VARIES, Values
+from .values import IN_WARP, INDEX, LANE, VARIES, WARP, Values
 
 Report = Callable[[str, int, str, int], None]
 
@@ -21,6 +21,7 @@ class Facts:
         self.warp: set[str] = set()  # do warp operations, themselves or through others of the file
         self.full_warp: set[str] = set()  # with a mask that is always full
         self.barrier: set[str] = set()  # wait for the block
+        self.groups: set[str] = set()  # shuffle within groups whose size is a template argument
         callees = {}
         for function in unit.functions:
             called = {call.callee for call in function.calls()}
@@ -31,6 +32,8 @@ class Facts:
                 self.barrier.add(function.name)
             if any(is_full_warp(unit, call) for call in function.calls()):
                 self.full_warp.add(function.name)
+            if function.name in self.warp and set(function.template) & set(_group_sizes(function)):
+                self.groups.add(function.name)
         for group in (self.warp, self.full_warp, self.barrier):
             for _ in range(4):
                 group |= {name for name, called in callees.items() if called & group}
@@ -57,8 +60,20 @@ class Facts:
             flags &= VARIES
         if function.result[-1:] == ("*",):
             flags = 0
-        # The value of a function is the same in all lanes as far as anybody can tell, unless it is an index or a mask.
+        if not flags & (INDEX | WARP) and not (flags & LANE and flags & IN_WARP):
+            flags &= ~VARIES  # as far as anybody can tell the same for all: a total, a vote, the lane that was elected
         self.results[function.name] = self.results.get(function.name, 0) | (flags if flags & ~VARIES else 0)
+
+
+def _group_sizes(function: Function) -> Iterator[str]:
+    """Names that are the width of a shuffle, or half of which is where a loop starts."""
+    for call in function.calls():
+        if call.callee in names.SHUFFLES and call.arguments:
+            yield call.arguments[-1].text
+    for statement in function.statements():
+        initial = statement.variable.initial if statement.variable is not None else None
+        if initial is not None and initial.kind == "binary" and initial.text in ("/", ">>"):
+            yield initial.kids[0].text
 
 
 def is_full_warp(unit: Unit, call: Node) -> bool:
@@ -302,6 +317,3 @@ def _leaves(body: list[Statement]) -> bool:
     if last.kind == "block":
         return _leaves(last.body)
     return last.kind in ("return", "jump")
-
-
-__all__ = ["IN_BLOCK", "IN_WARP", "Checker", "Facts", "Loop", "Rules"]

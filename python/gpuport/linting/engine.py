@@ -44,6 +44,7 @@ _TRIGGER = re.compile(
     r"<<<|threadIdx|warp|WARP|Warp|lane|Lane|LANE|__shfl|__ballot|__any|__all|__activemask|__match_|__sync|__shared__|"
     r"_mask|WAVEFRONT|tiled_partition"
 )
+_OWN_WARP_SIZE = re.compile(r"#[ \t]*define[ \t]+warpSize\b|\b(?:const(?:expr)?|enum)\b[^;(){]*[ {]warpSize[ \t]*[={]")
 _HIP_HEADER = re.compile(r"hip/|hipcub|rocprim|rocwmma")
 _RULES = Rules(
     node=[
@@ -96,8 +97,23 @@ def lint_bytes(data: bytes, name: str) -> list[Finding]:
             line, column, line_text = source.position(offset)
             finding = Finding(rule, WARNING, name, line, column, message, RULES[rule].change, line_text, length)
             findings.setdefault((rule, offset), finding)
+    if any(rule == "GPL006" for rule, _ in findings) and _includes_warp_size(everything, Path(name), set()):
+        findings = {key: finding for key, finding in findings.items() if key[0] != "GPL006"}
     kept = suppression.apply(everything, list(findings.values()))
     return sorted(kept, key=lambda f: (f.line, f.column, f.rule))
+
+
+def _includes_warp_size(source: Source, path: Path, seen: set[Path]) -> bool:
+    """Whether a header of the project, included in quotes, has a constant of its own that is called warpSize."""
+    for header in source.headers:
+        other = path.parent / header.name
+        if not header.quoted or other in seen or len(seen) > 100 or not other.is_file():
+            continue
+        seen.add(other)
+        inner = Source.from_bytes(other.read_bytes(), str(other), {})
+        if _OWN_WARP_SIZE.search(inner.live) or _includes_warp_size(inner, other, seen):
+            return True
+    return False
 
 
 def _targets(rule: str) -> Iterable[str]:
@@ -122,7 +138,7 @@ def _raw_findings(source: Source, everything: Source) -> list[tuple[str, int, st
         ("GPL013", launching.unchecked(unit)),
         ("GPL014", launching.partial_blocks(unit, facts)),
         ("GPL017", widths.chosen_widths(unit, everything.live)),
-        ("GPL018", widths.fixed_constants(unit)),
+        ("GPL018", widths.fixed_constants(unit, everything.live)),
     ):
         for offset, length, message in results:
             report(rule, offset, message, length)

@@ -158,8 +158,12 @@ class Exchange:
         else:
             for kid in node.kids:
                 self._expression(kid)
-            if node.body:
+            if node.kind == "code":
                 self._body(node.body)
+            elif node.body:  # a lambda runs some other time
+                state, self._state = self._state, _State()
+                self._body(node.body)
+                self._state = state
 
     def _call(self, node: Node) -> None:
         name = node.callee

@@ -144,6 +144,7 @@ def shuffle(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
         elif value is None:
             _named(checker, width, _WIDTHS)
     if width is not None and group not in _WIDTHS:
+        _group_tree(checker, where)
         return
     kind = node.callee.removesuffix("_sync")
     value = _literal(where)
@@ -156,28 +157,41 @@ def shuffle(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
         _offset(checker, where)
 
 
+def _start(checker: Checker, where: Node) -> Node | None:
+    """What the offset of a shuffle starts at, where it is a variable."""
+    loop = checker.loops.get(where.text)
+    if loop is not None:
+        return loop.initial
+    known = checker.values.known.get(where.text)
+    return known.literal if known is not None else None
+
+
+def _group_tree(checker: Checker, where: Node) -> None:
+    """GPL016 for a tree that starts at half a group."""
+    if where.kind == "cast":
+        where = where.kids[0]
+    start = _start(checker, where) if where.kind == "name" else None
+    if start is not None and start.kind == "binary" and start.text in ("/", ">>"):
+        if not _named(checker, start, (16, 32)):
+            _unrefused_group(checker, start.kids[0])
+
+
 def _offset(checker: Checker, where: Node) -> None:
     """The offset of a shuffle is a loop variable: where does the loop start, what ends it."""
     if where.kind == "cast":
         where = where.kids[0]
     if where.kind != "name":
         return
-    loop = checker.loops.get(where.text)
-    starts = [loop.initial] if loop is not None else []
-    known = checker.values.known.get(where.text)
-    if loop is None and known is not None:
-        starts.append(known.literal)
-    for start in starts:
-        if start is None:
-            continue
+    start = _start(checker, where)
+    if start is not None:
         value = _literal(start)
         if value in (16, 32):
             checker.report("GPL002", start.token, f"a tree of shuffles that starts at {value} is for one width")
             return
-        if start.kind == "binary" and start.text in ("/", ">>") and not _named(checker, start, (16, 32)):
-            _unrefused_group(checker, start.kids[0])
-        elif start.kind != "binary":
+        if start.kind != "binary":
             _named(checker, start, (16, 32))
+    _group_tree(checker, where)
+    loop = checker.loops.get(where.text)
     condition = loop.condition if loop is not None else None
     if condition is not None and condition.kind == "binary" and condition.text in ("<", "<="):
         limit = condition.kids[1]
@@ -212,7 +226,8 @@ def group_template(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     if value is None or (value > 0 and not value & (value - 1)):
         return
     wrapper = checker.unit.by_name.get(node.text)
-    if "tiled_partition" in node.text or "tile" == node.text[-4:] or (wrapper is not None and wrapper.name in checker.facts.warp):
+    group = "tiled_partition" in node.text or node.text == "thread_block_tile"
+    if group or (wrapper is not None and wrapper.name in checker.facts.groups):
         checker.report("GPL016", first, f"a group of {value} lanes: no power of two")
 
 

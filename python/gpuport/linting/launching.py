@@ -11,6 +11,7 @@ from .lexer import integer
 from .unit import Unit
 
 _LAST_NAME = re.compile(r"(\w+)[ \t\r\n]*(?:<[^;{}]*>)?[ \t\r\n]*\Z", re.ASCII)
+_MACRO_NAME = re.compile(r"[ \t]*(\w+)", re.ASCII)
 _LAST_ERROR = re.compile(r"\b(?:cuda|hip)(?:GetLastError|PeekAtLastError)\b")
 _CALL = re.compile(r"\b(\w+)\s*\(\s*([\w:]*)\s*(\(?)", re.ASCII)
 _DIM3 = re.compile(r"\s*(?:dim3\s*[({])?\s*(\w+)\s*(?:,\s*1\s*(?:,\s*1\s*)?)?[)}]?\s*\Z", re.ASCII)
@@ -22,9 +23,14 @@ def unchecked(unit: Unit) -> list[tuple[int, int, str]]:
     live = unit.source.live
     for launch in unit.launches:
         directive = unit.source.directive_at(launch.open)
-        # The check may stand in a function around the lambda that launches.
+        # The check may stand in a function around the lambda that launches, or after the use of a macro that does.
         end = directive.end if directive is not None else _function_end(unit, launch.open)
-        if not is_checked(live[launch.close : end]):
+        rest = live[launch.close : end]
+        if directive is not None:
+            name = _MACRO_NAME.match(live, directive.body)
+            use = re.compile(rf"\b{name[1]}\b").search(live, directive.end) if name else None
+            rest += live[use.end() : _function_end(unit, use.end())] if use else ""
+        if not is_checked(rest):
             name = live[slice(*launch.kernel)].split("<")[0].strip()
             found.append((launch.kernel[0], len(name), f"nothing checks whether the launch of '{name}' succeeded"))
     return found

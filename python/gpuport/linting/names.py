@@ -38,6 +38,7 @@ PASSED_ON = frozenset(["min", "max", "__ldg", "abs", "move", "forward"])
 
 LANE = re.compile(r"(?:my_?|this_?|k|m_)?(?:lane(?:_?(?:id|idx|index|num|no|rank))?|lid_in_warp|__lane_?id)_?\Z", re.IGNORECASE)
 WARP = re.compile(r"(?:my_?|this_?|m_)?(?:warp(?:_?(?:id|idx|index|num|no|rank|in_?block))?|wid)_?\Z", re.IGNORECASE)
+THREAD = re.compile(r"(?:l_?)?(?:tid|thread_?(?:id|idx|index|rank)|linear_?(?:tid|thread_?id))(?:_?x)?_?\Z", re.IGNORECASE)
 WIDTH = re.compile(
     r"(?:[a-z0-9]+_)*?(?:k_?)?(?:(?:warp|wave(?:front)?)s?_?(?:size|threads|width|lanes|sz)|lanes_?per_?warp|threads_?per_?warp|"
     r"warp|full_?warp)_?\Z",

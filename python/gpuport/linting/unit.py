@@ -77,10 +77,9 @@ class Unit:
                 getattr(self.tokens, name).extend(getattr(tokens, name))
             self.tokens.pair.update((a + first, b + first) for a, b in tokens.pair.items())
             last = len(self.tokens)
-            if head["parameters"] is None:
-                value, after = self._parser.expressions.parse(first, last)
-                if after == last:
-                    self.constants.add(head["name"], value, head.start("name"), macro=True)
+            value, after = self._parser.expressions.parse(first, last)
+            if after == last:
+                self.constants.add(head["name"], value, head.start("name"), macro=True)
             function = Function(head["name"], first)
             function.macro = True
             function.body = self._parser.statements(first, last)
@@ -305,6 +304,8 @@ def _without_directives(live: str, directives: list[Directive]) -> str:
     """The code with preprocessor lines blanked: they may stand in the middle of a statement."""
     pieces, done = [], 0
     for directive in directives:
+        if directive.start < done:  # the `#` of a stringised parameter at the start of a continued line
+            continue
         pieces.append(live[done : directive.start])
         pieces.append(" " * (directive.end - directive.start))
         done = directive.end

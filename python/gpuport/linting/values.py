@@ -25,6 +25,11 @@ INDEX = THREAD | GLOBAL
 _COMPARE = frozenset(["==", "!=", "<", ">", "<=", ">=", "<=>", "&&", "||", "and", "or"])
 
 
+def is_constant_name(name: str) -> bool:
+    """Whether a name is spelled as one of a constant: `THREAD_BASE`, `kFirst`."""
+    return name.isupper() or (name[:1] == "k" and name[1:2].isupper())
+
+
 class Known:
     """What is known of a variable."""
 
@@ -58,13 +63,15 @@ class Values:
             flags &= VARIES
         elif flags & MASK and names.is_narrow(variable.type, self.unit.aliases):
             flags = flags & ~MASK | MASK32
-        literal = initial if initial is not None and self._is_literal(initial) else None
+        literal = initial if initial is not None and not parameter and self._is_literal(initial) else None
         self.known[variable.name] = Known(flags, variable, literal)
         return flags
 
     def assign(self, name: str, operator: str, value: Node) -> None:
         """Note an assignment."""
         known = self.known.setdefault(name, Known(self._by_name(name)))
+        if known.variable is not None and known.variable.shared:
+            return  # whoever wrote it, all threads read the same
         flags = self.flags(value)
         if known.variable is not None and flags & MASK and names.is_narrow(known.variable.type, self.unit.aliases):
             flags = flags & ~MASK | MASK32
@@ -119,6 +126,8 @@ class Values:
             return LANE | VARIES
         if names.WARP.match(name):
             return WARP | IN_BLOCK
+        if names.THREAD.match(name):
+            return THREAD | VARIES
         return 0
 
     def flags(self, node: Node) -> int:
@@ -180,13 +189,19 @@ class Values:
     def _call(self, node: Node) -> int:
         name = node.callee
         if name in names.BALLOTS:
-            return MASK | VARIES
+            # Every lane gets the same votes; who is active, and who matches, depends on the lane.
+            return MASK | (IN_BLOCK if "ballot" in name else VARIES)
         if name in names.VOTES:
             return IN_BLOCK
         if names.CALLS_MASK32.search(name):
             return MASK32 | VARIES
         if name in names.SHUFFLES:
-            return VARIES
+            source = node.arguments[2:3] if name.endswith("_sync") else node.arguments[1:2]
+            from_one = name in ("__shfl", "__shfl_sync") and not self._union(source) & IN_WARP
+            return IN_BLOCK if from_one else VARIES
+        if name in ("__ffs", "__ffsll"):
+            flags = self._union(node.arguments)
+            return flags & IN_WARP | (LANE if flags & (MASK | MASK32) else 0)
         if name in names.PASSED_ON:
             return self._union(node.arguments)
         if name in names.CALLS_THREAD:
@@ -249,7 +264,7 @@ class Values:
                 words = {n.text for n in other.walk()}
                 if "blockIdx" in words:
                     return GLOBAL | varies
-                if "blockDim" in words or (plain and self.number(other) is not None):
+                if "blockDim" in words or (plain and (self.number(other) is not None or is_constant_name(other.text))):
                     return THREAD | varies
                 return varies
             if plain and not other_flags & (INDEX | LANE | WARP):

@@ -98,23 +98,35 @@ def chosen_widths(unit: Unit, text: str) -> list[tuple[int, int, str]]:
         (m.start(), len(m.group()), f"'{m.group()}' is not the width of the device that runs the code")
         for m in _WAVEFRONT.finditer(unit.source.live)
     ]
-    seen: dict[str, str] = {}
-    for match in _CHOSEN.finditer(text):
-        name, value = (match[1], match[2]) if match[1] else (match[3], match[4])
-        if not names.WIDTH.match(name):
-            continue
-        if seen.setdefault(name, value) != value:
-            at = match.start(1) if match[1] else match.start(3)
-            found.append((at, len(name), f"'{name}' is {seen[name]} in one branch of the preprocessor and {value} here"))
+    for name, choices in _choices(text).items():
+        (_, first), *others = choices
+        for at, value in others:
+            if value != first:
+                found.append((at, len(name), f"'{name}' is {first} in one branch of the preprocessor and {value} here"))
     return found
 
 
-def fixed_constants(unit: Unit) -> list[tuple[int, int, str]]:
+def _choices(text: str) -> dict[str, list[tuple[int, str]]]:
+    """Names of widths with the offset and the value of each definition."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for match in _CHOSEN.finditer(text):
+        group = 1 if match[1] else 3
+        if names.WIDTH.match(match[group]):
+            found.setdefault(match[group], []).append((match.start(group), match[group + 1]))
+    return found
+
+
+def fixed_constants(unit: Unit, text: str) -> list[tuple[int, int, str]]:
     """GPL018: constants that are called a width, and those that the other rules saw used as one."""
     found = []
+    chosen = {name for name, choices in _choices(text).items() if len({value for _, value in choices}) > 1}
     for constant in unit.constants.all():
+        if constant.name in chosen:
+            continue
         value = unit.constants.value(constant.value)
-        named = names.WIDTH.match(constant.name) and value in (32, 64)
+        if unit.constants.is_derived(constant):
+            continue
+        named = (names.WIDTH.match(constant.name) and value in (32, 64)) or (names.LOG_WIDTH.match(constant.name) and value in (5, 6))
         if named or (constant.name in unit.widths and value in (5, 6, 31, 32, 63, 64)):
             what = "is called a warp width" if named else "serves as the warp width"
             found.append((constant.offset, len(constant.name), f"'{constant.name}' {what} and is fixed at {value}"))
