@@ -223,7 +223,7 @@ def _report_constructs(source: Source) -> None:
 def missing_runtime_header(source: Source, text: str) -> bool:
     """Whether a `.cu` file leans on nvcc, which includes the runtime header by itself."""
     if not source.name.endswith(".cu") or re.search(
-        r"#[ \t]*include[ \t]*[<\"]hip/hip_runtime(?:_api)?\.h", text
+        r"#[ \t]*include[ \t]*[<\"]hip/hip_runtime\.h", text
     ):
         return False
     return (

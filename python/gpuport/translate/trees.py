@@ -7,29 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-SOURCE_SUFFIXES = frozenset(
-    [
-        ".cu",
-        ".cuh",
-        ".hip",
-        ".c",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".c++",
-        ".h",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".h++",
-        ".inl",
-        ".inc",
-        ".ipp",
-        ".tpp",
-        ".txx",
-        ".def",
-    ]
-)
+SOURCE_SUFFIXES = frozenset({
+    ".cu", ".cuh", ".hip", ".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".h++",
+    ".inl", ".inc", ".ipp", ".tpp", ".txx", ".def",
+})  # fmt: skip
 
 
 class UsageError(Exception):
