@@ -86,7 +86,7 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
             np.copyto(host_array(output.view), session.download(target))
         if output.commit is not None:
             output.commit()
-    return site.kind.finish(x, made) if given is None else out
+    return site.kind.finish(x, made, site.stream) if given is None else out
 
 
 def _choose_kernel(

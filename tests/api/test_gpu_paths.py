@@ -349,3 +349,31 @@ def test_memory_is_freed_with_the_array(fake_cuda: FakeModule) -> None:
         assert buffer() is None
     finally:
         gc.enable()
+
+
+def test_a_library_that_knows_no_streams_gets_finished_results(fake_cuda: FakeModule) -> None:
+    class Library:
+        @staticmethod
+        def asarray(made: DeviceArray) -> DeviceArray:
+            assert fake_cuda.calls[-1] == ("synchronize", {"device": 1, "stream": 9})
+            return made
+
+    class Foreign(CudaInterface):
+        def __array_namespace__(self) -> type[Library]:
+            return Library
+
+    got = gpuport.max(Foreign(device(X, 1)), stream=9)
+    assert got.to_numpy() == X.max()
+
+
+def test_nonfinite_under_a_broadcast_mask(fake_cuda: FakeModule) -> None:
+    values = X.T.copy()
+    values[6, 3] = np.nan
+    x = DeviceArray(device(values)._buffer, (6, 40), "float32", strides=(1, 6), backend="cuda")
+    keep = np.ones(40, bool)
+    keep[6] = False
+    mask = device(keep)
+    assert gpuport.logsumexp(x, mask=mask, nonfinite="raise").shape == (6,)
+    keep[6], keep[7] = True, False
+    with pytest.raises(ValueError, match=r"index \(3, 6\)"):
+        gpuport.softmax(x, mask=device(keep), nonfinite="raise")

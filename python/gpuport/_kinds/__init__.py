@@ -28,5 +28,5 @@ class Kind(Protocol):
     def empty(self, like: Any, shape: Ints, dtype: str, stream: int) -> tuple[Any, View]:
         """New C-contiguous memory on the device of `like`, ready for work on `stream`."""
 
-    def finish(self, like: Any, made: Any) -> Any:
-        """What `empty` made, filled by now, as the array that the caller gets."""
+    def finish(self, like: Any, made: Any, stream: int) -> Any:
+        """What `empty` made, filled by work on `stream`, as the array that the caller gets."""

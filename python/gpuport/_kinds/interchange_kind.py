@@ -63,12 +63,12 @@ class InterchangeKind:
         made = DeviceArray.empty(shape, dtype, backend=place.backend, device=place.device)
         return made, made.view
 
-    def finish(self, like: Any, made: Any) -> Any:
+    def finish(self, like: Any, made: Any, stream: int) -> Any:
         if isinstance(like, DeviceArray) or not hasattr(like, "__array_namespace__"):
             return made
         library = like.__array_namespace__()
         if isinstance(made, DeviceArray):
-            made.synchronize()  # the library is not told of our stream
+            made.synchronize(stream)  # the library is not told of our stream
         return library.asarray(made)
 
     def _from_cuda_interface(self, array: Any, argument: str, stream: int) -> View:
