@@ -91,7 +91,8 @@ int launch(const Request& request) {
   link_device_assert();
   const std::string prefix = "kernel ";
   if (current_warp != nullptr)
-    return set_error(cudaErrorNotSupported, prefix + kernel_name(request) + ": a kernel cannot launch a kernel here");
+    stop(cudaErrorNotSupported, "it launches kernel " + kernel_name(request) + ", and a kernel cannot launch one here; " +
+                                    where(*current_warp, current_lane));
 
   const Config& config = request.config;
   const std::size_t shared_limit = shared_limit_of(request.function);

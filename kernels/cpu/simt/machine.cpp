@@ -347,14 +347,13 @@ void Worker::run(Launch& next) {
   random = next.seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
   position = 0;
   rounds = signature = 0;
-  stalled_at = 0;
   Worker* const outer = current_worker;
   current_worker = this;
   current_progress = &progress;
   blockDim = next.block;
   gridDim = next.grid;
   warpSize = int(next.warp_size);
-  working = true;
+  set_working(*this, true);
   try {
     if (!next.stopped && start_block()) {
       BlockState& block = *active[0];
@@ -366,7 +365,7 @@ void Worker::run(Launch& next) {
   } catch (const std::bad_alloc&) {
     next.fail(cudaErrorMemoryAllocation, "no memory for the contexts of a block");
   }
-  working = false;
+  set_working(*this, false);
   current_warp = nullptr;
   current_progress = nullptr;
   current_worker = outer;

@@ -37,6 +37,7 @@ struct Launch {
   int error = 0;
   std::string detail;
   std::vector<Worker*> workers;  // that take part
+  std::uint64_t epoch = 1;       // one more each time that a look finds something moved
 
   void fail(int code, std::string text);  // the first failure stands
 };
@@ -75,12 +76,12 @@ struct Worker {
   std::uint64_t random = 0;
   unsigned polls = 0;
 
-  // The search for a launch in which nothing can move (progress.cpp).
-  alignas(64) unsigned long long progress = 0;
-  unsigned long long seen_progress = 0;
+  // The search for a launch in which nothing can move (progress.cpp). `progress` is this worker's alone while it runs.
+  unsigned long long progress = 0, seen_progress = 0;
   std::uint64_t rounds = 0, signature = 0;
-  std::atomic<unsigned long long> stalled_at{0};
-  std::atomic<bool> working{false};
+  std::uint64_t epoch = 0;  // this and the next two under the launch's mutex
+  unsigned quiet_looks = 0;
+  bool working = false;
 
   std::uint64_t next_random();
   bool start_block();
@@ -102,6 +103,7 @@ void refuse_end(Warp* warp, unsigned lane);
 [[noreturn]] void refuse_overflow();
 
 void end_of_round(Worker& worker);  // every block waits for another one or for a poll: progress.cpp
+void set_working(Worker& worker, bool working);
 
 // Text of errors: diagnose.cpp.
 std::string where(const Warp& warp, unsigned lane);  // "block (0,0,0), warp 1, lane 3 (thread (35,0,0))"

@@ -178,7 +178,7 @@ cudaError_t refuse_untyped_kernel();
 template <typename... Parameters, std::size_t... kIndices>
 cudaError_t launch_with_pointers(void (*function)(Parameters...), const Config& config, bool resident, void** arguments,
                                  std::index_sequence<kIndices...>) {
-  return cudaError_t(launch_bound("kernel", reinterpret_cast<const void*>(function), config, resident, [=] {
+  return cudaError_t(launch_bound("(passed by address)", reinterpret_cast<const void*>(function), config, resident, [=] {
     function(*static_cast<std::remove_cvref_t<Parameters>*>(arguments[kIndices])...);
   }));
 }
