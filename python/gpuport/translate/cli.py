@@ -110,7 +110,7 @@ def _translate(
         results.append(_Result(job, translated))
         if single:
             continue
-        for header in included(job, translated.quoted_includes, options.output, options.folders):
+        for header in included(job, translated.includes, options.output, options.folders):
             if header.source.resolve() not in known:
                 known.add(header.source.resolve())
                 waiting.append(header)
