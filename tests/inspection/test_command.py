@@ -33,7 +33,7 @@ def test_table(cuda_library: Path, hip_library: Path) -> None:
     assert sum(line.split() == header for line in lines) == 2
     rows = [line.split() for line in lines]
     assert ["sm_90", "10", "-", "-", "0", "0", "0", "-", "0", "32", "plain(int*)"] in rows
-    wave64 = next(row for row in rows if row[0] == "gfx90a" and row[-1] == "plain(int*)")
+    wave64 = next(row for row in rows if row[:1] == ["gfx90a"] and row[-1] == "plain(int*)")
     assert wave64[4:-1] == ["0", "0", "0", "0", "-", "64"]
 
 

@@ -89,6 +89,16 @@ def _number(elf: Elf) -> int:
     return (elf.flags >> 8 if elf.abi_version >= 8 else elf.flags) & 0xFF
 
 
+def compiler(elf: Elf) -> str:
+    """ptxas 13.0.88, where the code tells it so exactly."""
+    for note in elf.notes():
+        version = re.search(rb"\bV(\d+\.\d+\.\d+)", bytes(note.description))
+        if note.type == _TOOL_NOTE and version:
+            return f"ptxas {version[1].decode()}"
+    toolkit = _toolkit(elf)
+    return f"ptxas {toolkit // 10}.{toolkit % 10}" if toolkit else ""
+
+
 def _toolkit(elf: Elf) -> int:
     """126 for CUDA 12.6; 0 where the file does not say."""
     if elf.abi_version < 8:

@@ -84,20 +84,19 @@ class _Scanner:
         elf = Elf(data)
         if elf.machine == MACHINE_CUDA:
             arch = cubin.architecture(elf, label)
-            self._add_code("nvidia", elf, arch, list(cubin.kernels(elf, module, arch)), module)
+            self.kernels += cubin.kernels(elf, module, arch)
+            self._add_code(module, "nvidia", arch, cubin.compiler(elf), elf)
         elif elf.machine == MACHINE_AMDGPU:
             described = amdgpu.metadata(elf)
             arch = amdgpu.architecture(elf, described)
-            self._add_code("amd", elf, arch, list(amdgpu.kernels(described, module, arch)), module)
+            self.kernels += amdgpu.kernels(described, module, arch)
+            self._add_code(module, "amd", arch, amdgpu.compiler(elf), elf)
         else:
             self._host(elf, module)
 
-    def _add_code(
-        self, vendor: Vendor, elf: Elf, arch: str, kernels: list[KernelResources], module: str
-    ) -> None:
+    def _add_code(self, module: str, vendor: Vendor, arch: str, compiler: str, elf: Elf) -> None:
         relocatable = elf.type == RELOCATABLE
-        self.kernels += kernels
-        self.images.append(Image(module, vendor, "code", arch, relocatable))
+        self.images.append(Image(module, vendor, "code", arch, compiler, relocatable))
 
     def _host(self, elf: Elf, module: str) -> None:
         if not elf.sections:
