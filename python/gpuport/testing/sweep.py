@@ -9,7 +9,7 @@ from gpuport import specs
 from gpuport.testing.case import Case, Spec, Target
 from gpuport.testing.engine import Failure, Outcome, run_case
 from gpuport.testing.machine import machine
-from gpuport.testing.orders import Orders
+from gpuport.testing.orders import run_in_order
 
 
 @dataclass
@@ -95,22 +95,21 @@ def sweep(
                 yield Step(cell, done, total)
             continue
         machines = [machine(kernel, target) for target in targets]
-        with Orders() as orders:
-            for case, where in _by_case(row_plans).items():
-                data = None
-                for index in where:
-                    cell = row[index]
-                    start = perf_counter()
-                    if case.order:
-                        outcome = orders.run(kernel, case, cell.target)
-                    else:
-                        if data is None and spec.skip(case, cell.target) is None:
-                            data = spec.problem(case)
-                        outcome = run_case(spec, case, cell.target, machines[index], data)
-                    cell.add(outcome)
-                    cell.seconds += perf_counter() - start
-                    done += 1
-                    yield Step(cell, done, total)
+        for case, where in _by_case(row_plans).items():
+            data = None
+            for index in where:
+                cell = row[index]
+                start = perf_counter()
+                if case.order:
+                    outcome = run_in_order(kernel, case, cell.target)
+                else:
+                    if data is None and spec.skip(case, cell.target) is None:
+                        data = spec.problem(case)
+                    outcome = run_case(spec, case, cell.target, machines[index], data)
+                cell.add(outcome)
+                cell.seconds += perf_counter() - start
+                done += 1
+                yield Step(cell, done, total)
 
 
 def _by_case(plans: list[list[Case]]) -> dict[Case, list[int]]:
@@ -145,8 +144,7 @@ def reproduce(kernel: str, *, backend: str, warp_size: int, case: str, device: i
     if found is None:
         raise SystemExit(f"{kernel} has no case {case!r} on {target}")
     if found.order:
-        with Orders() as orders:
-            outcome = orders.run(kernel, found, target)
+        outcome = run_in_order(kernel, found, target)
     else:
         outcome = run_case(spec, found, target, machine(kernel, target))
     if outcome.failure is not None:
