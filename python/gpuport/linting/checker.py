@@ -109,6 +109,9 @@ class Checker:
         self.index_uses: dict[str, int] = {}  # of shared arrays: flags of what indexes them
         self.shared: list[Variable] = []
         self.warp_work = function.name in facts.warp
+        self.mask_names = {  # variables that are the mask of a warp operation
+            call.arguments[0].text for call in function.calls() if call.callee in names.MASKED and call.arguments
+        }
         self._report = report
 
     def report(self, rule: str, token: int, message: str, length: int | None = None) -> None:

@@ -7,6 +7,7 @@ needs. Faults of the width count where the code meets a warp of 64 lanes, that i
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from .unit import Unit
 
 _CUDA: dict[str, int | None] = {
     "GP_TARGET_CUDA": 1,
+    "CUDART_VERSION": 13000,
+    "CUDA_VERSION": 13000,
+    "__CUDACC_VER_MAJOR__": 13,
     "GP_TARGET_AMD": None,
     "GP_TARGET_CPU": None,
     "__NVCC__": 1,
@@ -44,6 +48,7 @@ _TRIGGER = re.compile(
     r"<<<|threadIdx|warp|WARP|Warp|lane|Lane|LANE|__shfl|__ballot|__any|__all|__activemask|__match_|__sync|__shared__|"
     r"_mask|WAVEFRONT|tiled_partition"
 )
+_RECURSION = 20000  # the parser bounds how deep its trees are; a level of a tree takes a few calls
 _OWN_WARP_SIZE = re.compile(r"#[ \t]*define[ \t]+warpSize\b|\b(?:const(?:expr)?|enum)\b[^;(){]*[ {]warpSize[ \t]*[={]")
 _HIP_HEADER = re.compile(r"hip/|hipcub|rocprim|rocwmma")
 _RULES = Rules(
@@ -84,6 +89,15 @@ def lint_bytes(data: bytes, name: str) -> list[Finding]:
     text = data.decode("latin-1")
     if _TRIGGER.search(text) is None and "gpuport-lint" not in text:
         return []
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    try:
+        return _lint(text, name)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _lint(text: str, name: str) -> list[Finding]:
     everything = Source(text, name, {})
     views: dict[str, tuple[Source, set[str]]] = {}  # by what is live: most files are the same for every target
     for target, macros in TARGETS.items():
@@ -135,7 +149,9 @@ def _raw_findings(source: Source, everything: Source) -> list[tuple[str, int, st
     outside = Checker(unit, widths.file_function(), facts, report)
     widths.outside_functions(outside)
     for rule, results in (
+        ("GPL008", launching.shared_by_width(unit)),
         ("GPL013", launching.unchecked(unit)),
+        ("GPL013", launching.dropped_results(unit)),
         ("GPL014", launching.partial_blocks(unit, facts)),
         ("GPL017", widths.chosen_widths(unit, everything.live)),
         ("GPL018", widths.fixed_constants(unit, everything.live)),

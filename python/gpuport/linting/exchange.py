@@ -271,7 +271,7 @@ def _shared_names(checker: Checker) -> dict[str, bool]:
             # An object of a class may bring its own barriers.
             plain = bool(variable.bounds) or any(w in ("int", "unsigned", "float", "double", "bool", "T") for w in variable.type)
             if plain:
-                found[variable.name] = bool(variable.bounds)
+                found[variable.name] = bool(variable.bounds) or "extern" in variable.type
     for variable in variables:
         if variable.pointer and variable.initial is not None and "volatile" not in variable.type:
             if any(n.kind == "name" and n.text in found for n in variable.initial.walk()):

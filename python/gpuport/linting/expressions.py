@@ -23,6 +23,8 @@ _BINARY = {
     "or": 4,
     "->*": 15,
 }
+_UNARY = 16  # binds closer than any binary operator
+MOST_NESTED = 100
 _ASSIGN = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="])
 _PREFIX = frozenset(["+", "-", "!", "~", "*", "&", "&&", "++", "--", "not", "compl"])
 BUILTIN = frozenset(
@@ -41,18 +43,42 @@ class ExpressionParser:
     def __init__(self, tokens: Tokens, statements: Callable[[int, int], list[Statement]]) -> None:
         self._tokens = tokens
         self._statements = statements
+        self._depth = 0
 
     def whole(self, start: int, end: int) -> Node:
         """The expression that fills a range; a `code` node where statements fill it."""
-        node, at = self.parse(start, end)
-        if at >= end:
-            return node
+        if not self._holds_statements(start, end):
+            node, at = self.parse(start, end)
+            if at >= end:
+                return node
+            first = Statement("expression", start)
+            first.expressions.append(node)
+            code = Node("code", "", start)
+            code.body = [first, *self._statements(at, end)]
+            return code
         code = Node("code", "", start)
         code.body = self._statements(start, end)
         return code
 
+    def _holds_statements(self, at: int, end: int) -> bool:
+        tokens = self._tokens
+        while at < end:
+            if tokens.text[at] == ";":
+                return True
+            at = tokens.close(at, end) + 1 if tokens.text[at] in ("(", "[", "{") else at + 1
+        return False
+
     def parse(self, at: int, end: int, least: int = 0) -> tuple[Node, int]:
         """The longest expression from `at` on, and the token after it."""
+        self._depth += 1
+        try:
+            if self._depth > MOST_NESTED:
+                return Node("other", "", min(at, end - 1)), end
+            return self._parse(at, end, least)
+        finally:
+            self._depth -= 1
+
+    def _parse(self, at: int, end: int, least: int) -> tuple[Node, int]:
         tokens = self._tokens
         left, at = self._unary(at, end)
         while at < end:
@@ -118,7 +144,7 @@ class ExpressionParser:
             return Node("other", "", max(0, min(at, len(tokens) - 1))), at
         text = tokens.text[at]
         if text in _PREFIX:
-            operand, after = self._unary(at + 1, end)
+            operand, after = self.parse(at + 1, end, _UNARY)
             return Node("unary", text, at, [operand]), after
         if text in ("sizeof", "alignof", "decltype", "noexcept"):
             after = at + 1
@@ -126,15 +152,15 @@ class ExpressionParser:
                 after += 1
             if after < end and tokens.text[after] == "(":
                 return Node("other", text, at), tokens.close(after, end) + 1
-            _, after = self._unary(after, end)
+            _, after = self.parse(after, end, _UNARY)
             return Node("other", text, at), after
         if text in ("new", "delete", "throw", "co_await", "co_yield"):
-            _, after = self._unary(at + 1, end)
+            _, after = self.parse(at + 1, end, _UNARY)
             return Node("other", text, at), after
         if text == "(":
             close = tokens.close(at, end)
             if close < end and self._is_type(at + 1, close) and self._starts_operand(close + 1, end):
-                operand, after = self._unary(close + 1, end)
+                operand, after = self.parse(close + 1, end, _UNARY)
                 words = tokens.text[at + 1 : close]
                 return Node("cast", " ".join(words), at, [operand]), after
         node, at = self._primary(at, end)

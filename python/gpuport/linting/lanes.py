@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import names
 from .checker import Checker
+from .constants import Constants
 from .syntax import Node, Statement, Variable, expressions_of
 from .values import GLOBAL, INDEX, LANE, THREADS, WARP
 
@@ -12,15 +13,12 @@ _WIDTHS = (32, 64)
 _LAST = (31, 63)
 
 
+_WRITTEN = Constants()  # with no names in it: what has a value here is written out in numbers
+
+
 def _literal(node: Node) -> int | None:
-    """The value of a number that is written out here."""
-    if node.kind != "number":
-        return None
-    digits = node.text.rstrip("uUlL")
-    try:
-        return int(digits, 0)
-    except ValueError:
-        return None
+    """The value of a number, or of an expression of numbers such as `32 - 1`."""
+    return _WRITTEN.value(node)
 
 
 def _named(checker: Checker, node: Node, values: tuple[int, ...]) -> bool:
@@ -57,7 +55,7 @@ def thread_index(checker: Checker, node: Node, parents: tuple[Node, ...]) -> Non
     if not (named or checker.warp_work) and (doubtful or _is_tile(checker) or _is_word_index(checker)):
         return
     what = "lane" if operator in ("%", "&") else "warp"
-    checker.report("GPL007", right.token, f"'{operator} {right.text}' of a thread index is its {what} at one width only")
+    checker.report("GPL007", right.token, f"'{operator} {value}' of a thread index is its {what} at one width only")
 
 
 def _is_tile(checker: Checker) -> bool:
@@ -94,7 +92,7 @@ def lane_arithmetic(checker: Checker, node: Node, parents: tuple[Node, ...]) -> 
             checker.report("GPL001", other.token, f"a warp number times a literal {value}")
         elif this is node.kids[0] and flags & WARP and operator == "<<" and value in (5, 6):
             checker.report("GPL001", other.token, f"a warp number shifted by a literal {value}")
-        elif this is node.kids[0] and flags & THREADS and checker.warp_work:
+        elif this is node.kids[0] and flags & THREADS and (checker.warp_work or "warp" in checker.target.lower()):
             if (operator == "/" and value in _WIDTHS) or (operator == ">>" and value in (5, 6)):
                 checker.report("GPL001", other.token, f"the number of warps by a literal {value}")
         else:
@@ -236,15 +234,19 @@ def shared_bound(checker: Checker, variable: Variable) -> None:
     if not variable.shared:
         return
     for bound in variable.bounds:
-        for node in bound.walk():
-            if node.kind == "binary" and node.text in ("/", ">>"):
-                values = _WIDTHS if node.text == "/" else (5, 6)
-                if _literal(node.kids[1]) in values:
-                    checker.report(
-                        "GPL008", node.kids[1].token, f"'{variable.name}' has one element for each {'32' if _literal(node.kids[1]) in (32, 5) else '64'} threads"
-                    )
-                else:
-                    _named(checker, node.kids[1], values)
+        constant = checker.unit.constants.find(bound.text) if bound.kind == "name" else None
+        expression = bound if constant is None else constant.value
+        for node in expression.walk():
+            if node.kind != "binary" or node.text not in ("/", ">>"):
+                continue
+            values = _WIDTHS if node.text == "/" else (5, 6)
+            value = _literal(node.kids[1])
+            if value in values:
+                threads = 32 if value in (32, 5) else 64
+                at = node.kids[1].token if constant is None else bound.token
+                checker.report("GPL008", at, f"'{variable.name}' has one element for each {threads} threads")
+            else:
+                _named(checker, node.kids[1], values)
 
 
 def shared_index(checker: Checker) -> None:

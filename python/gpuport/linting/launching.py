@@ -14,6 +14,12 @@ _LAST_NAME = re.compile(r"(\w+)[ \t\r\n]*(?:<[^;{}]*>)?[ \t\r\n]*\Z", re.ASCII)
 _MACRO_NAME = re.compile(r"[ \t]*(\w+)", re.ASCII)
 _LAST_ERROR = re.compile(r"\b(?:cuda|hip)(?:GetLastError|PeekAtLastError)\b")
 _CALL = re.compile(r"\b(\w+)\s*\(\s*([\w:]*)\s*(\(?)", re.ASCII)
+_LAUNCH_CALLS = frozenset(
+    f"{vendor}{call}"
+    for vendor in ("cuda", "hip")
+    for call in ("LaunchKernel", "LaunchKernelExC", "LaunchKernelEx", "LaunchCooperativeKernel", "LaunchKernelGGL")
+)
+_BY_WIDTH = re.compile(r"/\s*(?:32|64)\b|>>\s*[56]\b")
 _DIM3 = re.compile(r"\s*(?:dim3\s*[({])?\s*(\w+)\s*(?:,\s*1\s*(?:,\s*1\s*)?)?[)}]?\s*\Z", re.ASCII)
 
 
@@ -33,6 +39,33 @@ def unchecked(unit: Unit) -> list[tuple[int, int, str]]:
         if not is_checked(rest):
             name = live[slice(*launch.kernel)].split("<")[0].strip()
             found.append((launch.kernel[0], len(name), f"nothing checks whether the launch of '{name}' succeeded"))
+    return found
+
+
+def dropped_results(unit: Unit) -> list[tuple[int, int, str]]:
+    """GPL013 for launches by function: their result is an error code."""
+    found = []
+    live = unit.source.live
+    for function in unit.functions:
+        for statement in function.statements():
+            node = statement.expressions[0] if statement.kind == "expression" else None
+            if node is None or node.kind != "call" or node.callee not in _LAUNCH_CALLS:
+                continue
+            at = unit.tokens.start[node.token]
+            directive = unit.source.directive_at(at)
+            if not is_checked(live[at : directive.end if directive is not None else _function_end(unit, at)]):
+                found.append((at, len(node.callee), f"nothing looks at what '{node.callee}' returns"))
+    return found
+
+
+def shared_by_width(unit: Unit) -> list[tuple[int, int, str]]:
+    """GPL008 in the dynamic shared memory of a launch."""
+    found = []
+    for launch in unit.launches:
+        for start, end in launch.arguments[2:3]:
+            match = _BY_WIDTH.search(unit.source.live, start, end)
+            if match is not None:
+                found.append((match.start(), len(match.group()), "shared memory by a literal number of threads a warp"))
     return found
 
 

@@ -6,7 +6,7 @@ from . import names
 from .checker import Checker
 from .lexer import integer
 from .syntax import Node, Variable
-from .values import LANE, MASK, MASK32
+from .values import LANE, MASK, MASK32, THREAD
 
 _FULL = 0xFFFFFFFF
 _WRAPPER_WORDS = ("warp", "shuffle", "shfl", "ballot")
@@ -32,6 +32,10 @@ def mask_argument(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
             takes_mask = any(word in name.lower() for word in _WRAPPER_WORDS)
         if takes_mask:
             _report_mask(checker, argument, f"a mask given to '{name}'", partial=False)
+        if wrapper is not None and not wrapper.macro and position < len(wrapper.parameters):
+            parameter = wrapper.parameters[position]
+            if checker.values.flags(argument) & MASK and names.is_narrow(parameter.type, checker.unit.aliases):
+                checker.report("GPL004", argument.token, f"a mask of lanes goes to '{parameter.name}' of '{name}', which has 32 bits")
 
 
 def _report_mask(checker: Checker, node: Node, what: str, *, partial: bool) -> None:
@@ -132,7 +136,8 @@ def mask_by_shift(checker: Checker, node: Node, parents: tuple[Node, ...]) -> No
     if node.kind != "binary" or node.text != "<<" or not _is_one(checker, node.kids[0]):
         return
     amount = node.kids[1]
-    lane = checker.values.flags(amount) & LANE
+    flags = checker.values.flags(amount)
+    lane = flags & LANE or (flags & THREAD and _meets_mask(checker, parents))
     short = checker.values.is_narrow_one(node.kids[0])
     less_one = _is_less_one(checker, node, parents)
     if lane:
@@ -163,16 +168,18 @@ def _is_less_one(checker: Checker, node: Node, parents: tuple[Node, ...]) -> boo
     return False
 
 
+def _meets_mask(checker: Checker, parents: tuple[Node, ...]) -> bool:
+    """Whether a value is combined with a mask of lanes."""
+    return any(p.kind == "binary" and p.text == "&" and checker.values.flags(p) & (MASK | MASK32) for p in parents)
+
+
 def _is_lane_mask(checker: Checker, node: Node, parents: tuple[Node, ...]) -> bool:
     """Whether the mask is one of lanes: by what it is combined with, where it goes, or what it is called."""
-    for parent in reversed(parents):
-        if parent.kind == "call":
-            if parent.callee in names.MASKED:
-                return True
-            break
-        if parent.kind == "binary" and parent.text == "&":
-            if checker.values.flags(parent) & (MASK | MASK32):
-                return True
+    call = next((p for p in reversed(parents) if p.kind == "call"), None)
+    if (call is not None and call.callee in names.MASKED) or _meets_mask(checker, parents):
+        return True
+    if checker.target in checker.mask_names:
+        return True
     words = {n.text for n in node.kids[1].walk() if n.kind in ("name", "member")}
     grouped = any(names.GROUP.match(word) or word == "warpSize" for word in words)
     if grouped and (names.MASK.match(checker.target) or checker.warp_work):

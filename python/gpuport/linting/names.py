@@ -52,7 +52,10 @@ CALLS_LANE = re.compile(r"(?:lane(?:_?(?:id|idx|index))?|get_?(?:sreg_)?lane_?(?
 CALLS_WARP = re.compile(r"(?:warp_?(?:id|idx|index)|get_?(?:sreg_)?warp_?id)\Z", re.IGNORECASE)
 CALLS_MASK32 = re.compile(r"(?:get_)?sreg_lanemask_\w\w\Z|LaneMask\w\w\Z", re.IGNORECASE)
 CALLS_THREAD = frozenset(["RowMajorTid", "thread_rank", "linear_tid"])
-CHECKS = re.compile(r"(?:check|assert|verify|safe|try|throw|raise|require|ok|error|err|expect)", re.IGNORECASE)
+CHECKS = re.compile(
+    r"check|assert|verify|safe|throw|raise|require|ensure|expect|err(?:or)?(?![a-z])|succe|(?:^|_)(?:ok|try)(?:_|$)",
+    re.IGNORECASE,
+)
 
 NARROW = frozenset(
     ["int", "unsigned", "unsigned int", "signed", "uint32_t", "int32_t", "uint", "u32", "uint32", "int32", "short", "uint16_t"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .expressions import BUILTIN, ExpressionParser
+from .expressions import BUILTIN, MOST_NESTED, ExpressionParser
 from .lexer import Tokens
 from .syntax import Node, Statement, Variable
 
@@ -24,6 +24,7 @@ class StatementParser:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.expressions = ExpressionParser(tokens, self.statements)
+        self._depth = 0
 
     def statements(self, at: int, end: int) -> list[Statement]:
         """Every statement of a range."""
@@ -34,6 +35,13 @@ class StatementParser:
 
     def _statement(self, at: int, end: int, found: list[Statement]) -> int:
         """Appends the statement at `at`; the token after it."""
+        self._depth += 1
+        try:
+            return self._any(at, end, found) if self._depth <= MOST_NESTED else end
+        finally:
+            self._depth -= 1
+
+    def _any(self, at: int, end: int, found: list[Statement]) -> int:
         tokens = self.tokens
         text = tokens.text[at]
         if text in (";", "}", ")", "]", ","):

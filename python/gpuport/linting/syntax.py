@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+MOST_DEPTH = 300
+
 
 class Node:
     """An expression.
@@ -14,22 +16,28 @@ class Node:
     `template` is the range of tokens of the template arguments that follow a name.
     """
 
-    __slots__ = ("body", "kids", "kind", "scoped", "template", "text", "token")
+    __slots__ = ("body", "depth", "kids", "kind", "scoped", "template", "text", "token")
 
     def __init__(self, kind: str, text: str, token: int, kids: list[Node] | None = None) -> None:
         self.kind = kind
         self.text = text
         self.token = token
-        self.kids = kids if kids is not None else []
+        # Walks over the tree recurse: what lies deeper than any real code is dropped.
+        self.kids = [kid for kid in kids if kid.depth < MOST_DEPTH] if kids is not None else []
+        self.depth = 1 + max((kid.depth for kid in self.kids), default=0)
+        if kids is not None and len(self.kids) < len(kids):
+            self.kind = "other"
         self.template: tuple[int, int] | None = None
         self.scoped = False  # a name that stands behind `::` of another name, or behind `.` or `->`
         self.body: list[Statement] = []  # of a lambda, or code
 
     def walk(self) -> Iterator[Node]:
         """The node and all expressions below it; not the statements of a lambda."""
-        yield self
-        for kid in self.kids:
-            yield from kid.walk()
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(node.kids))
 
     @property
     def callee(self) -> str:
@@ -56,9 +64,11 @@ class Statement:
 
     def statements(self) -> Iterator[Statement]:
         """The statement and all below it."""
-        yield self
-        for inner in (*self.body, *self.orelse):
-            yield from inner.statements()
+        pending = [self]
+        while pending:
+            statement = pending.pop()
+            yield statement
+            pending.extend(reversed((*statement.body, *statement.orelse)))
 
 
 class Variable:

@@ -224,6 +224,7 @@ class Unit:
     def _object(self, start: int, end: int) -> None:
         """A declaration of a namespace or class that is not a function: a constant, an alias, a member."""
         tokens = self.tokens
+        end = min(end, len(tokens))
         if end - start < 2:
             return
         first = tokens.text[start]
