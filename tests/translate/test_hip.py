@@ -56,8 +56,8 @@ def rules(source: str) -> list[str]:
         ("using namespace cub;", "using namespace hipcub;"),
         ("namespace c = cub;", "namespace c = hipcub;"),
         (
-            "extern __shared__ alignas(16)  char raw[];",
-            "alignas(16) extern __shared__ char raw[];",
+            "extern __shared__ alignas(alignof(cudaStream_t)) char raw[];",
+            "alignas(alignof(hipStream_t)) extern __shared__ char raw[];",
         ),
         ("thrust::cuda::par.on(s)", "thrust::hip::par.on(s)"),
     ],

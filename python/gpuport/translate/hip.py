@@ -31,7 +31,7 @@ _PASTED = re.compile(
     re.ASCII,
 )
 _SHARED_ALIGNAS = re.compile(
-    r"(?<![\w$])(?P<specifiers>(?:(?:extern|static|volatile|const)\s+)*__shared__)\s+(?=alignas\s*\()",
+    r"(?<![\w$])(?:(?:extern|static|volatile|const)\s+)*__shared__\s+(?=alignas\s*\()",
     re.ASCII,
 )
 _ARCH = "__CUDA_ARCH__"
@@ -150,12 +150,11 @@ def _move_alignas(source: Source) -> None:
     """Put `alignas` in front of `__shared__`: the only order that clang takes."""
     code = source.live
     for match in _SHARED_ALIGNAS.finditer(code):
-        start, at = match.start("specifiers"), match.end()
+        start, at = match.span()
         end = closing(code, code.index("(", at), len(code)) + 1
         if end > 0:
-            source.replace(start, start, source.code[at:end] + " ")
-            rest = re.match(r"[ \t]*", code[end:])
-            source.replace(at, end + (rest.end() if rest else 0), "")
+            source.replace(start, at, "")
+            source.replace(end, end, " " + source.code[start:at].rstrip())
 
 
 def _report_constructs(source: Source) -> None:
