@@ -17,8 +17,8 @@ struct Registered {
   Registered(const char* name, void (*run)()) { cases()[name] = run; }
 };
 
-#define CASE(name)                                      \
-  void case_##name();                                   \
+#define CASE(name)                                        \
+  void case_##name();                                     \
   const Registered registered_##name(#name, case_##name); \
   void case_##name()
 

@@ -57,7 +57,7 @@ __global__ void shuffles(int* out) {
   out[lane] = __shfl_sync(full_mask(), lane * 10, 5);
   out[n + lane] = __shfl_up_sync(full_mask(), lane, 3);
   out[2 * n + lane] = __shfl_down_sync(full_mask(), lane, 3);
-  out[3 * n + lane] = __shfl_sync(full_mask(), lane, 9, 8);        // modulo the width, within the segment
+  out[3 * n + lane] = __shfl_sync(full_mask(), lane, 9, 8);  // modulo the width, within the segment
   out[4 * n + lane] = __shfl_up_sync(full_mask(), lane, 3, 8);
   out[5 * n + lane] = __shfl_down_sync(full_mask(), lane, 3, 8);
   out[6 * n + lane] = __shfl_xor_sync(full_mask(), lane, 12, 8);
@@ -219,7 +219,9 @@ CASE(atomics) {
 // Launch forms.
 __global__ void plain(int* p, float f, int* out) { *out += (p == nullptr) * 100 + int(f); }
 template <typename T>
-__global__ void deduced(T value, int* out) { *out += int(sizeof(T)) + int(value); }
+__global__ void deduced(T value, int* out) {
+  *out += int(sizeof(T)) + int(value);
+}
 __global__ void overloaded(int, int* out) { *out += 1; }
 __global__ void overloaded(double, int* out) { *out += 2; }
 struct Triple {
@@ -233,9 +235,13 @@ __global__ void own_copy(int counter, int* out) {
 template <typename T>
 struct Host {
   template <int kN>
-  static __global__ void nested(T* p) { *p += T(kN); }
+  static __global__ void nested(T* p) {
+    *p += T(kN);
+  }
   template <int kN>
-  void go(T* p) { GPUPORT_SIMT_LAUNCH((nested<kN>), 1, 1)(p); }
+  void go(T* p) {
+    GPUPORT_SIMT_LAUNCH((nested<kN>), 1, 1)(p);
+  }
 };
 template <typename... P>
 void through_pointer(void (*kernel)(P...), P... arguments) {

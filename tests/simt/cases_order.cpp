@@ -227,7 +227,8 @@ CASE(seed_poison) {
     GPUPORT_SIMT_LAUNCH(([](unsigned* p) {
                           GPUPORT_SIMT_SHARED(s, unsigned);
                           *p = s;
-                        }), 1, 1)(&out);
+                        }),
+                        1, 1)(&out);
     std::printf("%x ", out);
   }
   std::printf("\n");
@@ -299,7 +300,8 @@ CASE(runtime_calls) {
   cudaMemsetAsync(device, 0xff, sizeof(int), stream);
   cudaEventRecord(stop, stream);
   cudaStreamIsCapturing(stream, &capture);
-  std::printf("%d %d %d ", cudaEventElapsedTime(&milliseconds, start, stop), milliseconds >= 0, capture);
+  std::printf("%d ", cudaEventElapsedTime(&milliseconds, start, stop));
+  std::printf("%d %d ", milliseconds >= 0, capture);
   cudaEventDestroy(start);
   cudaEventDestroy(stop);
   int blocks = 0, count = 0;

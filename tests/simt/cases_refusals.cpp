@@ -23,10 +23,10 @@ void report_and_go_on() {
   std::printf("then %d %d detail '%s'\n", error, out[63], gpuport_simt_last_error_detail());
 }
 
-#define REFUSED(name, grid, block, ...)                                  \
-  CASE(name) {                                                           \
-    GPUPORT_SIMT_LAUNCH((name##_kernel), grid, block, ##__VA_ARGS__)();  \
-    report_and_go_on();                                                  \
+#define REFUSED(name, grid, block, ...)                                 \
+  CASE(name) {                                                          \
+    GPUPORT_SIMT_LAUNCH((name##_kernel), grid, block, ##__VA_ARGS__)(); \
+    report_and_go_on();                                                 \
   }
 
 __global__ void barrier_exited_kernel() {
@@ -105,10 +105,10 @@ __global__ void mismatch_masks_kernel() {
 REFUSED(mismatch_masks, 1, 64)
 
 __global__ void nothing(char*) {}
-#define BAD_CONFIGURATION(name, ...)                                      \
-  CASE(name) {                                                            \
-    GPUPORT_SIMT_LAUNCH((nothing), __VA_ARGS__)(0);                       \
-    report_and_go_on();                                                   \
+#define BAD_CONFIGURATION(name, ...)                \
+  CASE(name) {                                      \
+    GPUPORT_SIMT_LAUNCH((nothing), __VA_ARGS__)(0); \
+    report_and_go_on();                             \
   }
 BAD_CONFIGURATION(block_large, 1, dim3(32, 33))
 BAD_CONFIGURATION(block_deep, 1, dim3(1, 1, 65))

@@ -1,8 +1,8 @@
 // The scheduler: who runs next when a lane has to wait or has ended.
 //
 // A context is a loop that runs one thread of the block after another. A thread that never waits costs one turn of the
-// loop. A thread that waits keeps the context that it stands on, and whoever is chosen next either has a context of his own
-// to go on in, or has not begun, and then gets a new loop.
+// loop. A thread that waits keeps the context that it stands on, and whoever is chosen next either has a context of his
+// own to go on in, or has not begun, and then gets a new loop.
 #include "machine.h"
 
 #include <cstring>
@@ -77,8 +77,7 @@ bool choose(Warp* warp) {
         const unsigned next =
             block.warp->natural ? lowest(block.ready_warps) : random_bit(block.ready_warps, worker.next_random());
         Warp* const chosen = block.warp + next;
-        enter_warp(chosen,
-                   chosen->natural ? lowest(chosen->ready) : random_bit(chosen->ready, worker.next_random()));
+        enter_warp(chosen, chosen->natural ? lowest(chosen->ready) : random_bit(chosen->ready, worker.next_random()));
         return true;
       }
       if (block.is_done()) {

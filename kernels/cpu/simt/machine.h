@@ -92,8 +92,8 @@ extern thread_local Worker* current_worker;
 // Records the failure and leaves the launch on this worker, with every context of it. Does not return.
 [[noreturn]] void stop(int code, const std::string& text);
 
-// Refusals of what a lane came to: refuse.cpp. Out of the hot functions, so that those stay short; the two that those call
-// are not marked noreturn, because a tail call is all they may cost.
+// Refusals of what a lane came to: refuse.cpp. Out of the hot functions, so that those stay short; the two that those
+// call are not marked noreturn, because a tail call is all they may cost.
 void refuse_other_op(Warp* warp, unsigned lane, Op op, LaneMask others, Op others_op);
 [[noreturn]] void refuse_other_mask(Warp* warp, unsigned lane, LaneMask mask, const Group& group);
 void refuse_wait_for_ended(Warp* warp, unsigned lane, Op op, LaneMask mask);

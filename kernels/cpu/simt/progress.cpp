@@ -1,11 +1,11 @@
 // The search for a launch in which nothing can move any more.
 //
-// A thread that waits for memory to change comes back to yield() for ever, so "it polls" does not mean "it is stuck". Every
-// 64 rounds of polling a worker looks at itself: has anything happened, has any thread got anywhere? The second is read off
-// the saved contexts: a thread that has left one waiting loop and is in another has other registers or another stack.
-// (A thread that counts its turns looks busy for ever; it is given very many rounds.) A look that finds a change opens a new
-// epoch for all workers. When every worker has looked three times in one epoch, each of its threads has polled again after
-// the last change anywhere and has not moved. Then none will.
+// A thread that waits for memory to change comes back to yield() for ever, so "it polls" does not mean "it is stuck".
+// Every 64 rounds of polling a worker looks at itself: has anything happened, has any thread got anywhere? The second
+// is read off the saved contexts: a thread that has left one waiting loop and is in another has other registers or
+// another stack. (A thread that counts its turns looks busy for ever; it is given very many rounds.) A look that finds
+// a change opens a new epoch for all workers. When every worker has looked three times in one epoch, each of its
+// threads has polled again after the last change anywhere and has not moved. Then none will.
 #include <sched.h>
 
 #include "gpuport_simt/errors.h"

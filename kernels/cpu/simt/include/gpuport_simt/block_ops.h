@@ -5,9 +5,7 @@
 
 #include "machine.h"
 
-inline void __syncthreads(gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  gpuport::simt::wait_block(site);
-}
+inline void __syncthreads(gpuport::simt::Site site = gpuport::simt::Site::here()) { gpuport::simt::wait_block(site); }
 
 inline int __syncthreads_count(int predicate, gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::Block* const block = gpuport::simt::current_warp->block;

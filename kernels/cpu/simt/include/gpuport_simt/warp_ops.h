@@ -1,7 +1,8 @@
 // Warp operations: shuffles, votes, reductions, matches, __syncwarp, __activemask.
 //
-// A mask that is the whole warp takes the short way: values meet in the warp's exchange slots, and the last lane to arrive
-// goes on without a switch. Any other mask goes through a group, where the last lane works out everybody's result.
+// A mask that is the whole warp takes the short way: values meet in the warp's exchange slots, and the last lane to
+// arrive goes on without a switch. Any other mask goes through a group, where the last lane works out everybody's
+// result.
 #pragma once
 
 #include <cstring>
@@ -97,7 +98,8 @@ struct FoldAll {
   template <typename Get, typename T>
   static T over(Get get, LaneMask lanes, T) {
     T total = get(unsigned(__builtin_ctzll(lanes)));
-    for (lanes &= lanes - 1; lanes != 0; lanes &= lanes - 1) total = Combine{}(total, get(unsigned(__builtin_ctzll(lanes))));
+    for (lanes &= lanes - 1; lanes != 0; lanes &= lanes - 1)
+      total = Combine{}(total, get(unsigned(__builtin_ctzll(lanes))));
     return total;
   }
 };
@@ -114,12 +116,42 @@ struct FoldEqual {  // the lanes whose value is mine
   }
 };
 
-struct Plus { template <typename T> T operator()(T a, T b) const { return T(a + b); } };
-struct Least { template <typename T> T operator()(T a, T b) const { return b < a ? b : a; } };
-struct Greatest { template <typename T> T operator()(T a, T b) const { return a < b ? b : a; } };
-struct BitAnd { template <typename T> T operator()(T a, T b) const { return a & b; } };
-struct BitOr { template <typename T> T operator()(T a, T b) const { return a | b; } };
-struct BitXor { template <typename T> T operator()(T a, T b) const { return a ^ b; } };
+struct Plus {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return T(a + b);
+  }
+};
+struct Least {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+struct Greatest {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+struct BitAnd {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a & b;
+  }
+};
+struct BitOr {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+struct BitXor {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a ^ b;
+  }
+};
 
 __forceinline__ LaneMask ballot(LaneMask mask, bool predicate, const char* operation, Site site) {
   Warp* const warp = current_warp;
@@ -212,12 +244,12 @@ inline void __syncwarp(gpuport::simt::Site site = gpuport::simt::Site::here()) {
   __syncwarp(gpuport::simt::current_warp->full, site);
 }
 
-#define GPUPORT_SIMT_REDUCE(name, combine)                                                               \
-  template <typename T>                                                                                  \
+#define GPUPORT_SIMT_REDUCE(name, combine)                                                                  \
+  template <typename T>                                                                                     \
   inline T name(unsigned long long mask, T value, gpuport::simt::Site site = gpuport::simt::Site::here()) { \
-    static_assert(std::is_integral_v<T>);                                                                \
-    return gpuport::simt::fold_lanes<gpuport::simt::FoldAll<gpuport::simt::combine>>(                    \
-        mask, value, gpuport::simt::Op::kReduce, #name, site);                                           \
+    static_assert(std::is_integral_v<T>);                                                                   \
+    return gpuport::simt::fold_lanes<gpuport::simt::FoldAll<gpuport::simt::combine>>(                       \
+        mask, value, gpuport::simt::Op::kReduce, #name, site);                                              \
   }
 GPUPORT_SIMT_REDUCE(__reduce_add_sync, Plus)
 GPUPORT_SIMT_REDUCE(__reduce_min_sync, Least)
