@@ -134,7 +134,7 @@ def _report_missing(source: Source, names: NameTable, name: str, at: int) -> Non
 
 
 def _report_plain(source: Source, names: NameTable) -> None:
-    """Report calls of CUDA functions with everyday names that the file does not define itself."""
+    """Warn of calls of CUDA functions with everyday names that the file does not define."""
     code = source.live
     for name in names.plain:
         if name not in code:
@@ -143,7 +143,14 @@ def _report_plain(source: Source, names: NameTable) -> None:
         if own.search(code) or re.search(rf"#[ \t]*define[ \t]+{name}\b", code):
             continue
         for match in re.finditer(rf"(?<![\w$.:])(?<!->){name}(?=\s*\()", code, re.ASCII):
-            _report_missing(source, names, name, match.start())
+            source.report(
+                "no-hip-name",
+                match.start(),
+                f"HIP has no counterpart of '{name}', if CUDA's is meant",
+                names.hint(name),
+                severity=WARNING,
+                length=len(name),
+            )
 
 
 def _move_alignas(source: Source) -> None:
