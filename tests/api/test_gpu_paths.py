@@ -133,8 +133,8 @@ def test_packing_on_the_device(fake_cuda: FakeModule) -> None:
     values = np.random.default_rng(1).normal(size=(50, 3, 51)).astype(np.float32)
     x = device(values)
     got = gpuport.softmax(x, axis=1)
-    shapes = [details["shape"] for name, details in fake_cuda.calls if name == "copy"]
-    assert shapes == [values.shape] * 2  # x into rows, the result back
+    assert fake_cuda.names().count("copy") == 2  # x into rows, the result back
+    assert fake_cuda.names().count("run") == 1
     expected = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(got.to_numpy(), expected, rtol=1e-5)
 
