@@ -129,7 +129,8 @@ def test_from_the_source_tree_with_the_standard_library_only(source: Path) -> No
         [sys.executable, "-I", "-S", "-c", "import runpy, sys; sys.path.insert(0, sys.argv.pop(1));"
          " runpy.run_module('linting', run_name='__main__', alter_sys=True)",
          str(ROOT / "python" / "gpuport"), str(source)],
-        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "warning GPL003" in done.stdout
@@ -151,7 +152,7 @@ def test_the_function_takes_text_and_paths(source: Path) -> None:
         SOURCE.replace("\n", "\r\n"),
         "\ufeff" + SOURCE,
         SOURCE.replace("__shfl_sync(", "__shfl_sync(\\\n"),
-        '#define S(x) \\\n  #x\n' + SOURCE,
+        "#define S(x) \\\n  #x\n" + SOURCE,
     ],
     ids=["crlf", "byte-order-mark", "continued", "stringised"],
 )
@@ -167,3 +168,13 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "k.cu"
     path.write_bytes(b"// caf\xe9\n" + SOURCE.encode())
     assert [(f.line, f.rule) for f in lint(path)] == [(3, "GPL003"), (3, "GPL002")]
+
+
+def test_a_projects_own_warp_size_in_another_header(tmp_path: Path) -> None:
+    kernel = tmp_path / "k.cu"
+    kernel.write_text('#include "inner/a.h"\n__global__ void k() { float v[warpSize]; }\n')
+    assert [f.rule for f in lint(kernel)] == ["GPL006"]
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "a.h").write_text('#include "b.h"\n')
+    (tmp_path / "inner" / "b.h").write_text("constexpr int warpSize = 16;\n")
+    assert lint(kernel) == []

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from gpuport.linting import lint
 
-PIECES = """threadIdx . x & 31 % 32 >> 5 ( ) [ ] { } < > << ; , : :: ? = == if else for while do switch case
-return template typename struct enum namespace operator static_assert __shared__ float auto const constexpr
-__shfl_sync __ballot_sync __syncthreads 0xffffffff (1u << lane) - 1 warpSize #define #if #else #endif \\ // /* */
-" ' R"( )" 1'000 [&] -> = default kernel<<<1,32>>>(x) lambda <<< >>> unsigned f<7>(x)""".split()
+PIECES = """
+threadIdx . x & 31 % 32 >> 5 ( ) [ ] { } < > << ; , : :: ? = == if else for while do switch case
+return template typename struct enum namespace operator static_assert __shared__ float auto
+const constexpr __shfl_sync __ballot_sync __syncthreads 0xffffffff (1u << lane) - 1 warpSize
+#define #if #else #endif \\ // /* */ " ' R"( )" 1'000 [&] -> = default kernel<<<1,32>>>(x)
+lambda <<< >>> unsigned f<7>(x)
+""".split()
 SOURCES = sorted((Path(__file__).parent / "sources").glob("*.cu"))
 
 

@@ -1,7 +1,8 @@
-"""Every rule on small sources: the wrong one has exactly the findings it says, its right twin has none.
+"""Every rule on small sources: the wrong one has exactly the findings it says, its right twin has
+none.
 
-A line of a source ends with `// expect: RULE ...`, a rule once for each finding. The files d01 to d10 are the width
-faults that are known to have broken others.
+A line of a source ends with `// expect: RULE ...`, a rule once for each finding. The files d01 to
+d10 are the width faults that are known to have broken others.
 """
 
 from __future__ import annotations

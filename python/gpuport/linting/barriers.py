@@ -22,9 +22,13 @@ def block_barrier(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     else:
         return
     if any(branch & IN_BLOCK for branch in checker.branches):
-        checker.report("GPL009", node.token, f"{what} stands in a branch that depends on the thread")
+        checker.report(
+            "GPL009", node.token, f"{what} stands in a branch that depends on the thread"
+        )
     else:
-        checker.report("GPL009", node.token, f"{what} is not reached by the threads that left above")
+        checker.report(
+            "GPL009", node.token, f"{what} is not reached by the threads that left above"
+        )
 
 
 def _is_block_sync(checker: Checker, node: Node) -> bool:
@@ -32,7 +36,13 @@ def _is_block_sync(checker: Checker, node: Node) -> bool:
     callee = node.kids[0]
     if callee.text != "sync":
         return False
-    group = callee.kids[0] if callee.kind == "member" and callee.kids else node.arguments[0] if node.arguments else None
+    group = (
+        callee.kids[0]
+        if callee.kind == "member" and callee.kids
+        else node.arguments[0]
+        if node.arguments
+        else None
+    )
     if group is None:
         return False
     if group.kind == "call":

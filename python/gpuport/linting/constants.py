@@ -18,7 +18,7 @@ class Constant(NamedTuple):
 
 
 class Constants:
-    """The constants of one file; a name that is defined twice with different values has no value."""
+    """The constants of one file; a name with two different definitions has no value."""
 
     def __init__(self) -> None:
         self._defined: dict[str, list[Constant]] = {}
@@ -51,7 +51,9 @@ class Constants:
             if node.scoped and node.text not in self._defined:
                 return None
             return self._named(node.text)
-        if node.kind == "call" and not node.kids[0].scoped:  # of a macro with parameters that it does not use
+        if (
+            node.kind == "call" and not node.kids[0].scoped
+        ):  # of a macro with parameters that it does not use
             constant = self.find(node.callee)
             return self._named(node.callee) if constant is not None and constant.macro else None
         if node.kind == "cast" or (node.kind == "braces" and len(node.kids) == 1):
@@ -68,7 +70,11 @@ class Constants:
 
     def is_derived(self, constant: Constant) -> bool:
         """Whether a constant is computed from another of the file."""
-        return any(self.find(node.text) is not None for node in constant.value.walk() if node.kind == "name")
+        return any(
+            self.find(node.text) is not None
+            for node in constant.value.walk()
+            if node.kind == "name"
+        )
 
     def literal(self, node: Node) -> Node:
         """The node itself, or the node that the constant it names is defined by."""

@@ -1,7 +1,8 @@
 """From a source to its findings.
 
-A file is looked at as each target compiles it: a branch for one vendor is not wrong for lacking what only another
-needs. Faults of the width count where the code meets a warp of 64 lanes, that is on `hip` and `cpu`.
+A file is looked at as each target compiles it: a branch for one vendor is not wrong for lacking
+what only another needs. Faults of the width count where the code meets a warp of 64 lanes, that is
+on `hip` and `cpu`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ _TRIGGER = re.compile(
     r"_mask|WAVEFRONT|tiled_partition"
 )
 _RECURSION = 20000  # the parser bounds how deep its trees are; a level of a tree takes a few calls
-_OWN_WARP_SIZE = re.compile(r"#[ \t]*define[ \t]+warpSize\b|\b(?:const(?:expr)?|enum)\b[^;(){]*[ {]warpSize[ \t]*[={]")
+_OWN_WARP_SIZE = re.compile(
+    r"#[ \t]*define[ \t]+warpSize\b|\b(?:const(?:expr)?|enum)\b[^;(){]*[ {]warpSize[ \t]*[={]"
+)
 _HIP_HEADER = re.compile(r"hip/|hipcub|rocprim|rocwmma")
 _RULES = Rules(
     node=[
@@ -99,7 +102,9 @@ def lint_bytes(data: bytes, name: str) -> list[Finding]:
 
 def _lint(text: str, name: str) -> list[Finding]:
     everything = Source(text, name, {})
-    views: dict[str, tuple[Source, set[str]]] = {}  # by what is live: most files are the same for every target
+    views: dict[
+        str, tuple[Source, set[str]]
+    ] = {}  # by what is live: most files are the same for every target
     for target, macros in TARGETS.items():
         source = Source(text, name, macros)
         views.setdefault(source.live, (source, set()))[1].add(target)
@@ -109,16 +114,22 @@ def _lint(text: str, name: str) -> list[Finding]:
             if not targets.intersection(_targets(rule)):
                 continue
             line, column, line_text = source.position(offset)
-            finding = Finding(rule, WARNING, name, line, column, message, RULES[rule].change, line_text, length)
+            finding = Finding(
+                rule, WARNING, name, line, column, message, RULES[rule].change, line_text, length
+            )
             findings.setdefault((rule, offset), finding)
-    if any(rule == "GPL006" for rule, _ in findings) and _includes_warp_size(everything, Path(name), set()):
+    if any(rule == "GPL006" for rule, _ in findings) and _includes_warp_size(
+        everything, Path(name), set()
+    ):
         findings = {key: finding for key, finding in findings.items() if key[0] != "GPL006"}
     kept = suppression.apply(everything, list(findings.values()))
     return sorted(kept, key=lambda f: (f.line, f.column, f.rule))
 
 
 def _includes_warp_size(source: Source, path: Path, seen: set[Path]) -> bool:
-    """Whether a header of the project, included in quotes, has a constant of its own that is called warpSize."""
+    """Whether a header of the project, included in quotes, has a constant of its own that is called
+    warpSize.
+    """
     for header in source.headers:
         other = path.parent / header.name
         if not header.quoted or other in seen or len(seen) > 100 or not other.is_file():

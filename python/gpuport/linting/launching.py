@@ -17,7 +17,13 @@ _CALL = re.compile(r"\b(\w+)\s*\(\s*([\w:]*)\s*(\(?)", re.ASCII)
 _LAUNCH_CALLS = frozenset(
     f"{vendor}{call}"
     for vendor in ("cuda", "hip")
-    for call in ("LaunchKernel", "LaunchKernelExC", "LaunchKernelEx", "LaunchCooperativeKernel", "LaunchKernelGGL")
+    for call in (
+        "LaunchKernel",
+        "LaunchKernelExC",
+        "LaunchKernelEx",
+        "LaunchCooperativeKernel",
+        "LaunchKernelGGL",
+    )
 )
 _BY_WIDTH = re.compile(r"/\s*(?:32|64)\b|>>\s*[56]\b")
 _DIM3 = re.compile(r"\s*(?:dim3\s*[({])?\s*(\w+)\s*(?:,\s*1\s*(?:,\s*1\s*)?)?[)}]?\s*\Z", re.ASCII)
@@ -29,16 +35,23 @@ def unchecked(unit: Unit) -> list[tuple[int, int, str]]:
     live = unit.source.live
     for launch in unit.launches:
         directive = unit.source.directive_at(launch.open)
-        # The check may stand in a function around the lambda that launches, or after the use of a macro that does.
+        # The check may stand in a function around the lambda that launches, or after the use of a
+        # macro that does.
         end = directive.end if directive is not None else _function_end(unit, launch.open)
         rest = live[launch.close : end]
         if directive is not None:
-            name = _MACRO_NAME.match(live, directive.body)
-            use = re.compile(rf"\b{name[1]}\b").search(live, directive.end) if name else None
+            macro = _MACRO_NAME.match(live, directive.body)
+            use = re.compile(rf"\b{macro[1]}\b").search(live, directive.end) if macro else None
             rest += live[use.end() : _function_end(unit, use.end())] if use else ""
         if not is_checked(rest):
             name = live[slice(*launch.kernel)].split("<")[0].strip()
-            found.append((launch.kernel[0], len(name), f"nothing checks whether the launch of '{name}' succeeded"))
+            found.append(
+                (
+                    launch.kernel[0],
+                    len(name),
+                    f"nothing checks whether the launch of '{name}' succeeded",
+                )
+            )
     return found
 
 
@@ -53,8 +66,12 @@ def dropped_results(unit: Unit) -> list[tuple[int, int, str]]:
                 continue
             at = unit.tokens.start[node.token]
             directive = unit.source.directive_at(at)
-            if not is_checked(live[at : directive.end if directive is not None else _function_end(unit, at)]):
-                found.append((at, len(node.callee), f"nothing looks at what '{node.callee}' returns"))
+            if not is_checked(
+                live[at : directive.end if directive is not None else _function_end(unit, at)]
+            ):
+                found.append(
+                    (at, len(node.callee), f"nothing looks at what '{node.callee}' returns")
+                )
     return found
 
 
@@ -65,7 +82,13 @@ def shared_by_width(unit: Unit) -> list[tuple[int, int, str]]:
         for start, end in launch.arguments[2:3]:
             match = _BY_WIDTH.search(unit.source.live, start, end)
             if match is not None:
-                found.append((match.start(), len(match.group()), "shared memory by a literal number of threads a warp"))
+                found.append(
+                    (
+                        match.start(),
+                        len(match.group()),
+                        "shared memory by a literal number of threads a warp",
+                    )
+                )
     return found
 
 
@@ -100,7 +123,14 @@ def partial_blocks(unit: Unit, facts: Facts) -> list[tuple[int, int, str]]:
             start, end = launch.arguments[1]
             text = live[start:end]
             at = start + len(text) - len(text.lstrip())
-            found.append((at, len(text.strip()), f"a block of {size} threads is no whole number of 64-lane warps, and '{kernel[1]}' works with warps"))
+            found.append(
+                (
+                    at,
+                    len(text.strip()),
+                    f"a block of {size} threads is no whole number of 64-lane warps, "
+                    f"and '{kernel[1]}' works with warps",
+                )
+            )
     return found
 
 

@@ -1,4 +1,6 @@
-"""The tree of a function body: as much of C++ as it takes to see where values of threads and lanes go."""
+"""The tree of a function body: as much of C++ as it takes to see where values of threads and lanes
+go.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,11 @@ MOST_DEPTH = 300
 class Node:
     """An expression.
 
-    `kind` is one of: number, name, string, unary, binary, assign, conditional, call, index, member, cast, braces,
-    lambda, code (statements where an expression was expected), other. `text` is the operator, the name, the
-    literal, or the type of a cast; `name` also of the callee of a call where it has one, without its scope.
-    `template` is the range of tokens of the template arguments that follow a name.
+    `kind` is one of: number, name, string, unary, binary, assign, conditional, call, index, member,
+    cast, braces, lambda, code (statements where an expression was expected), other. `text` is the
+    operator, the name, the literal, or the type of a cast; `name` also of the callee of a call
+    where it has one, without its scope. `template` is the range of tokens of the template arguments
+    that follow a name.
     """
 
     __slots__ = ("body", "depth", "kids", "kind", "scoped", "template", "text", "token")
@@ -23,8 +26,10 @@ class Node:
         self.text = text
         self.token = token
         # Walks over the tree recurse: what lies deeper than any real code is dropped.
-        self.kids = [kid for kid in kids if kid.depth < MOST_DEPTH] if kids is not None else []
-        self.depth = 1 + max((kid.depth for kid in self.kids), default=0)
+        self.kids: list[Node] = (
+            [kid for kid in kids if kid.depth < MOST_DEPTH] if kids is not None else []
+        )
+        self.depth: int = 1 + max((kid.depth for kid in self.kids), default=0)
         if kids is not None and len(self.kids) < len(kids):
             self.kind = "other"
         self.template: tuple[int, int] | None = None
@@ -42,7 +47,11 @@ class Node:
     @property
     def callee(self) -> str:
         """The last name of what is called: `f` of `a::f<T>(x)` and of `p->f(x)`."""
-        return self.kids[0].text if self.kind == "call" and self.kids[0].kind in ("name", "member") else ""
+        return (
+            self.kids[0].text
+            if self.kind == "call" and self.kids[0].kind in ("name", "member")
+            else ""
+        )
 
     @property
     def arguments(self) -> list[Node]:
@@ -50,14 +59,18 @@ class Node:
 
 
 class Statement:
-    """A statement. `kind`: block, if, for, while, do, switch, return, jump, expression, declaration, case."""
+    """A statement. `kind`: block, if, for, while, do, switch, return, jump, expression,
+    declaration, case.
+    """
 
     __slots__ = ("body", "expressions", "kind", "orelse", "token", "variable")
 
     def __init__(self, kind: str, token: int) -> None:
         self.kind = kind
         self.token = token
-        self.expressions: list[Node] = []  # the condition, the value, initialiser and step of a `for`
+        self.expressions: list[
+            Node
+        ] = []  # the condition, the value, initialiser and step of a `for`
         self.body: list[Statement] = []
         self.orelse: list[Statement] = []
         self.variable: Variable | None = None
