@@ -1,4 +1,4 @@
-"""How fast the SIMT machine of the CPU backend is: translate, compile, run, compare with what is asked of it.
+"""How fast the SIMT machine of the CPU backend is: translate, compile, run, compare with the goals.
 
     python benchmarks/simt_speed.py [--repeats N] [--cxx COMPILER] [--json]
 

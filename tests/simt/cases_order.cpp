@@ -1,4 +1,5 @@
 // Blocks that wait for each other, launches that cannot end, seeds, and the host's side of the runtime.
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,6 +94,31 @@ CASE(grid_barrier) {
   void* arguments[] = {&a, &v, &w, &rounds};
   const int error = cudaLaunchCooperativeKernel(grid_rounds, dim3(200), dim3(64), arguments, 0, nullptr);
   std::printf("%d %d %d\n", error, arrived, wrong);
+}
+
+__global__ void groups(const int* in, int* out, int* seen, int n) {
+  namespace cg = cooperative_groups;
+  const cg::grid_group grid = cg::this_grid();
+  const cg::thread_block block = cg::this_thread_block();
+  const auto tile = cg::tiled_partition<16>(block);
+  int v = 0;
+  for (unsigned long long i = grid.thread_rank(); i < unsigned(n); i += grid.size()) v += in[i];
+  for (unsigned d = tile.size() / 2; d > 0; d /= 2) v += tile.shfl_down(v, d);
+  if (tile.thread_rank() == 0) atomicAdd(out, v);
+  cg::sync(grid);
+  if (block.thread_rank() == 0) seen[grid.block_rank()] = *out;
+}
+CASE(cooperative_groups) {
+  std::vector<int> in(5000), seen(200);
+  std::iota(in.begin(), in.end(), 0);
+  int out = 0, n = 5000;
+  const int* i = in.data();
+  int *o = &out, *s = seen.data();
+  void* arguments[] = {&i, &o, &s, &n};
+  std::printf("%d ", cudaLaunchCooperativeKernel(groups, dim3(200), dim3(96), arguments));
+  std::printf("%d %d\n", out, int(std::count(seen.begin(), seen.end(), out)));
+  GPUPORT_SIMT_LAUNCH((groups), 2, 96)(i, o, s, n);
+  report_error();
 }
 
 // Threads of one block hand a token round through memory alone, no operation of the machine in between.

@@ -36,6 +36,13 @@ def test_resident_blocks_may_wait_for_later_ones(
     assert run("later_blocks_resident", device, threads, seed) == ["0 200"]
 
 
+@EVERYWHERE
+def test_cooperative_groups(run: RunCase, device: int, threads: int) -> None:
+    good, refused = run("cooperative_groups", device, threads)
+    assert good == f"0 {sum(range(5000))} 200"
+    assert "needs a cooperative launch; block (" in refused
+
+
 def test_ordinary_blocks_that_wait_for_later_ones_are_an_error(run: RunCase) -> None:
     text = run("later_blocks_ordinary", 0, 1)[0]
     assert text.startswith(

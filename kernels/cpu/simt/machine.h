@@ -32,6 +32,7 @@ struct Launch {
   std::uint64_t order_step, order_start;  // block number i runs as start + i * step, modulo blocks
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> stopped{false};
+  std::atomic<std::uint64_t> grid_arrivals{0};  // blocks, over all grid barriers of the launch
 
   std::mutex mutex;  // of what follows
   int error = 0;

@@ -95,6 +95,9 @@ GPUPORT_SIMT_RUNTIME void wait_warp(Op op, Site site);
 GPUPORT_SIMT_RUNTIME void wait_group(LaneMask mask, Op op, unsigned source, Resolve resolve, Site site);
 GPUPORT_SIMT_RUNTIME void wait_block(Site site);
 GPUPORT_SIMT_RUNTIME LaneMask wait_converged(Site site);
+// The barrier of all blocks; refused where the launch does not keep them all resident.
+GPUPORT_SIMT_RUNTIME void wait_grid(Site site);
+GPUPORT_SIMT_RUNTIME bool is_resident();
 
 // Ends the launch with an error about the calling lane. Does not return.
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_mask(LaneMask mask, const char* operation, Site site);
