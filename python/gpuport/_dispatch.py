@@ -109,17 +109,18 @@ def _choose_kernel(
 
 
 def _open_session(site: Site, x: Any) -> Session:
-    """Memory comes from the library of x, or where that is the host's from the native module."""
+    """Scratch comes from the pool of x's library, or of the native module where that has none."""
 
     def from_library(shape: Ints, dtype: str) -> View:
         return site.kind.empty(x, shape, dtype, site.stream)[1]
 
     def from_module(shape: Ints, dtype: str) -> View:
         nbytes = packed(0, dtype, shape, site.work, None).nbytes
-        buffer = site.native.allocate(nbytes, site.ordinal)
+        buffer = site.native.allocate(nbytes, site.ordinal, site.stream)
         return packed(buffer.address, dtype, shape, site.work, buffer)
 
-    allocate = from_module if site.is_staged else from_library
+    use_module = site.is_staged or not site.kind.has_pool
+    allocate = from_module if use_module else from_library
     return Session(site.native, site.ordinal, site.stream, allocate)
 
 

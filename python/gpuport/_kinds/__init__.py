@@ -13,6 +13,8 @@ class Kind(Protocol):
     """What gpuport asks of an array library. `like` is the caller's array, `stream` a handle."""
 
     name: str
+    # Whether memory of `empty` that is dropped is reused in stream order, without a wait.
+    has_pool: bool
 
     def place(self, array: Any) -> Place: ...
 

@@ -17,6 +17,7 @@ def _cupy() -> Any:
 
 class CupyKind:
     name = "CuPy"
+    has_pool = True
 
     def place(self, array: Any) -> Place:
         return Place("hip" if _cupy().cuda.runtime.is_hip else "cuda", array.device.id)

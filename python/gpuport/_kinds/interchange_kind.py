@@ -23,6 +23,7 @@ _numpy = NumpyKind()
 
 class InterchangeKind:
     name = "DLPack or __cuda_array_interface__"
+    has_pool = False
 
     def place(self, array: Any) -> Place:
         if isinstance(array, DeviceArray):

@@ -32,6 +32,7 @@ def _device(array: Any) -> Any:
 
 class JaxKind:
     name = "JAX"
+    has_pool = False
 
     def place(self, array: Any) -> Place:
         device = _device(array)

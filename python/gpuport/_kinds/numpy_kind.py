@@ -38,6 +38,7 @@ def view_of(array: npt.NDArray[Any], owner: Any = None) -> View:
 
 class NumpyKind:
     name = "NumPy"
+    has_pool = True
 
     def place(self, array: Any) -> Place:
         return HOST

@@ -38,6 +38,7 @@ def _view(tensor: Any, place: Place) -> View:
 
 class TorchKind:
     name = "PyTorch"
+    has_pool = True
 
     def place(self, array: Any) -> Place:
         device = array.device
