@@ -139,7 +139,7 @@ def test_a_million_blocks_leave_nothing_behind(run: RunCase, device: int) -> Non
 
 @BOTH
 def test_stacks_are_bounded_and_reused(run: RunCase, device: int) -> None:
-    assert run("stack_memory", device, 2) == ["160 bounded"]
+    assert run("stack_memory", device, 2) == ["192 bounded"]
 
 
 def test_fork_and_host_threads(run: RunCase) -> None:
