@@ -38,7 +38,7 @@ def test_text(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert RULES["GPL003"].change in lines[3]
     assert lines[4].startswith(f"{source}:2:36: warning GPL002: ")
-    assert err == "2 findings in 1 files\n"
+    assert err == "2 findings in 1 file\n"
 
 
 def test_clean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,8 +70,12 @@ def main(arguments: Sequence[str] | None = None, prog: str = "gpuport lint") -> 
     else:
         for finding in findings:
             print(render(finding))
-        print(f"{len(findings)} findings in {files} files", file=sys.stderr)
+        print(f"{_counted(len(findings), 'finding')} in {_counted(files, 'file')}", file=sys.stderr)
     return 1 if findings else 0
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def render(finding: Finding) -> str:

@@ -34,45 +34,51 @@ def unchecked(unit: Unit) -> list[tuple[int, int, str]]:
     found = []
     live = unit.source.live
     for launch in unit.launches:
-        directive = unit.source.directive_at(launch.open)
-        # The check may stand in a function around the lambda that launches, or after the use of a
-        # macro that does.
-        end = directive.end if directive is not None else _function_end(unit, launch.open)
-        rest = live[launch.close : end]
-        if directive is not None:
-            macro = _MACRO_NAME.match(live, directive.body)
-            use = re.compile(rf"\b{macro[1]}\b").search(live, directive.end) if macro else None
-            rest += live[use.end() : _function_end(unit, use.end())] if use else ""
-        if not is_checked(rest):
+        if not _checked_after(unit, launch.close):
             name = live[slice(*launch.kernel)].split("<")[0].strip()
-            found.append(
-                (
-                    launch.kernel[0],
-                    len(name),
-                    f"nothing checks whether the launch of '{name}' succeeded",
-                )
-            )
+            message = f"nothing checks whether the launch of '{name}' succeeded"
+            found.append((launch.kernel[0], len(name), message))
     return found
 
 
 def dropped_results(unit: Unit) -> list[tuple[int, int, str]]:
     """GPL013 for launches by function: their result is an error code."""
     found = []
-    live = unit.source.live
     for function in unit.functions:
         for statement in function.statements():
             node = statement.expressions[0] if statement.kind == "expression" else None
             if node is None or node.kind != "call" or node.callee not in _LAUNCH_CALLS:
                 continue
             at = unit.tokens.start[node.token]
-            directive = unit.source.directive_at(at)
-            if not is_checked(
-                live[at : directive.end if directive is not None else _function_end(unit, at)]
-            ):
-                found.append(
-                    (at, len(node.callee), f"nothing looks at what '{node.callee}' returns")
-                )
+            if not _checked_after(unit, at):
+                message = f"nothing looks at what '{node.callee}' returns"
+                found.append((at, len(node.callee), message))
     return found
+
+
+def _checked_after(unit: Unit, at: int) -> bool:
+    """Whether a check follows in the function or macro, or after a place of the file that uses it.
+
+    The function is the outermost: a check may stand behind the lambda that launches.
+    """
+    live = unit.source.live
+    directive = unit.source.directive_at(at)
+    if directive is not None:
+        macro = _MACRO_NAME.match(live, directive.body)
+        start, end, name = directive.start, directive.end, macro[1] if macro else ""
+    else:
+        start, end, name = _function_around(unit, at)
+    if is_checked(live[at:end]):
+        return True
+    if not name:
+        return False
+    for use in re.finditer(rf"\b{re.escape(name)}\b", live):
+        if start <= use.start() < end or unit.source.directive_at(use.start()) is not None:
+            continue
+        _, user_end, user = _function_around(unit, use.start())
+        if user and user != name and is_checked(live[use.end() : user_end]):
+            return True
+    return False
 
 
 def shared_by_width(unit: Unit) -> list[tuple[int, int, str]]:
@@ -106,8 +112,10 @@ def is_checked(rest: str) -> bool:
     return False
 
 
-def _function_end(unit: Unit, offset: int) -> int:
-    return next((end for start, end in unit.bodies if start <= offset < end), len(unit.source.live))
+def _function_around(unit: Unit, offset: int) -> tuple[int, int, str]:
+    """Where the function around an offset starts and ends, and its name."""
+    inside = (body for body in unit.bodies if body[0] <= offset < body[1])
+    return next(inside, (0, len(unit.source.live), ""))
 
 
 def partial_blocks(unit: Unit, facts: Facts) -> list[tuple[int, int, str]]:

@@ -32,7 +32,7 @@ class Unit:
         self.aliases: dict[str, tuple[str, ...]] = {}
         self.constants = Constants()
         self.widths: dict[str, Constant] = {}  # that a rule saw used as the width of a warp
-        self.bodies: list[tuple[int, int]] = []  # where function bodies start and end, by offset
+        self.bodies: list[tuple[int, int, str]] = []  # of functions: start, end and name
         self.tokens = Tokens(_without_directives(source.live, source.directives))
         self._parser = StatementParser(self.tokens)
         self._scope(0, len(self.tokens), "", [])
@@ -248,7 +248,7 @@ class Unit:
         body_close = tokens.close(body, end)
         function.body += self._parser.statements(body + 1, body_close)
         last = min(body_close, len(tokens) - 1)
-        self.bodies.append((tokens.start[body], tokens.start[last]))
+        self.bodies.append((tokens.start[body], tokens.start[last], name))
         self.functions.append(function)
         return body_close + 1
 

@@ -21,3 +21,10 @@ void through_macro(float* data) {
   STEP(data);
   check(cudaGetLastError(), "step");
 }
+
+static void helper(float* data) { step<<<1, 256>>>(data); }
+
+void through_helper(float* data) {
+  helper(data);
+  CUDA_CHECK(cudaGetLastError());
+}
