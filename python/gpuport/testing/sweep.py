@@ -1,7 +1,7 @@
 """The sweep: every kernel of the registry, by its spec, on every target of this host."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import gpuport
@@ -64,11 +64,19 @@ def disagreement(spec: Spec | None, kernel: str) -> str:
 
 
 def cases(kernel: str, target: Target, *, quick: bool = False) -> list[Case]:
+    """The cases of a kernel, each once; one that is listed twice does all that either asks."""
     spec = specs.find(kernel)
     if spec is None:
         return []
-    found = list(dict.fromkeys(spec.cases(target)))
-    return [case for case in found if case.quick] if quick else found
+    found: dict[str, Case] = {}
+    for case in spec.cases(target):
+        same = found.get(case.name, case)
+        found[case.name] = replace(
+            case,
+            invariants=case.invariants or same.invariants,
+            quick=case.quick or same.quick,
+        )
+    return [case for case in found.values() if case.quick or not quick]
 
 
 def sweep(
@@ -140,7 +148,7 @@ def reproduce(kernel: str, *, backend: str, warp_size: int, case: str, device: i
     target = next(iter(here), None)
     if target is None:
         raise SystemExit(f"there is no device for {backend} with warps of {warp_size}")
-    found = next((known for known in spec.cases(target) if known.name == case), None)
+    found = next((known for known in cases(kernel, target) if known.name == case), None)
     if found is None:
         raise SystemExit(f"{kernel} has no case {case!r} on {target}")
     if found.order:
