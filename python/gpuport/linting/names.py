@@ -53,6 +53,7 @@ THREAD = re.compile(
     re.IGNORECASE,
 )
 WIDTH = re.compile(
+    r"(?!n(?:um)?_?warp|.*num_?warp|.*(?<!threads)(?<!threads_)(?<!lanes)(?<!lanes_)per_?warp)"
     r"(?:[a-z0-9]+_)*?(?:k_?)?(?:(?:warp|wave(?:front)?)s?_?(?:size|threads|width|lanes|sz)|lanes_?per_?warp|threads_?per_?warp|"
     r"warp|full_?warp)_?\Z",
     re.IGNORECASE,
