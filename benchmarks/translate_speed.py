@@ -81,7 +81,7 @@ def speed(files: Sequence[Path], repeat: int, run: Callable[[Path, Path], None])
 
 def gpuport_run(target: str) -> Callable[[Path, Path], None]:
     sys.path.insert(0, str(ROOT / "python" / "gpuport"))
-    from translate.cli import main as translate
+    from translate.cli import main as translate  # type: ignore[import-not-found]
 
     def run(source: Path, output: Path) -> None:
         translate([str(source), "-o", str(output), "--target", target, "--lenient"])

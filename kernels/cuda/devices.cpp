@@ -108,12 +108,21 @@ std::vector<int> target_warp_widths() { return list_widths(TargetWarpWidths{}); 
 
 inline namespace GPUPORT_MODULE_NAME {
 
-Buffer::Buffer(std::size_t bytes, int device) : bytes_(bytes), device_(device) {
+Buffer::Buffer(std::size_t bytes, int device, std::optional<cudaStream_t> stream)
+    : bytes_(bytes), device_(device), stream_(stream) {
   const DeviceScope scope(device);
-  check(cudaMalloc(&data_, bytes == 0 ? 1 : bytes), "allocating device memory");
+  const std::size_t size = bytes == 0 ? 1 : bytes;
+  check(stream ? cudaMallocAsync(&data_, size, *stream) : cudaMalloc(&data_, size), "allocating device memory");
 }
 
-Buffer::~Buffer() { (void)cudaFree(data_); }
+Buffer::~Buffer() {
+  try {
+    const DeviceScope scope(device_);  // a default stream is the current device's
+    (void)(stream_ ? cudaFreeAsync(data_, *stream_) : cudaFree(data_));
+  } catch (const Error&) {
+    // The driver is shutting down, and the memory with it.
+  }
+}
 
 }  // namespace GPUPORT_MODULE_NAME
 

@@ -3,6 +3,7 @@
 
 #include <gpuport/runtime.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,11 @@ std::vector<int> target_warp_widths();  // of the code in this build
 // Its own type in each backend's module: Python sees one class a module, though they share nanobind's internals.
 inline namespace GPUPORT_MODULE_NAME {
 
-// Device memory. Allocated and freed outside any stream: it may be used on all of them.
+// Device memory. Without a stream it may be used on all of them, and freeing it waits for the device; with one it is
+// allocated and freed in that stream's order.
 class Buffer {
  public:
-  Buffer(std::size_t bytes, int device);
+  Buffer(std::size_t bytes, int device, std::optional<cudaStream_t> stream);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -42,6 +44,7 @@ class Buffer {
   void* data_ = nullptr;
   std::size_t bytes_;
   int device_;
+  std::optional<cudaStream_t> stream_;
 };
 
 }  // namespace GPUPORT_MODULE_NAME

@@ -213,7 +213,11 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
   m.def("copy", &copy, "shape"_a, "src"_a, "dst"_a, "device"_a, "stream"_a);
   m.def("first_nonfinite", &first_nonfinite, "shape"_a, "src"_a, "device"_a, "stream"_a);
   m.def(
-      "allocate", [](std::size_t bytes, int device) { return new gp::Buffer(bytes, device); }, "nbytes"_a, "device"_a);
+      "allocate",
+      [](std::size_t bytes, int device, std::optional<Address> stream) {
+        return new gp::Buffer(bytes, device, stream ? std::optional(stream_of(*stream)) : std::nullopt);
+      },
+      "nbytes"_a, "device"_a, "stream"_a = nb::none());
   m.def("upload", &upload, "address"_a, "data"_a, "stream"_a);
   m.def("download", &download, "address"_a, "data"_a, "stream"_a);
   m.def(

@@ -123,14 +123,23 @@ def ordinals(name: str, device: int) -> dict[int, int]:
     return {int(module.device(i)["warp_size"]): i for i in own}
 
 
+def _gpu_backends() -> list[str]:
+    return [
+        name for name in NAMES[1:] if not isinstance(_import(name), str) and _device_count(name)
+    ]
+
+
+def first_gpu() -> tuple[str, int] | None:
+    """Backend and ordinal of the first GPU here, the place of arrays without elements."""
+    return next(((name, 0) for name in _gpu_backends()), None)
+
+
 def gpu_of_address(address: int) -> tuple[str, int] | None:
     """Backend and ordinal of the GPU that owns an address, among the backends that run here."""
-    for name in ("cuda", "hip"):
-        module = _import(name)
-        if not isinstance(module, str) and _device_count(name):
-            device = module.pointer_device(address)
-            if device >= 0:
-                return name, device
+    for name in _gpu_backends():
+        device = native_module(name).pointer_device(address)
+        if device >= 0:
+            return name, device
     return None
 
 

@@ -125,17 +125,18 @@ def choose_kernel(
 
 
 def open_session(site: Site, x: Any) -> Session:
-    """Memory comes from the library of x, or where that is the host's from the native module."""
+    """Scratch comes from the pool of x's library, or of the native module where that has none."""
 
     def from_library(shape: Ints, dtype: str) -> View:
         return site.kind.empty(x, shape, dtype, site.stream)[1]
 
     def from_module(shape: Ints, dtype: str) -> View:
         nbytes = packed(0, dtype, shape, site.work, None).nbytes
-        buffer = site.native.allocate(nbytes, site.ordinal)
+        buffer = site.native.allocate(nbytes, site.ordinal, site.stream)
         return packed(buffer.address, dtype, shape, site.work, buffer)
 
-    allocate = from_module if site.is_staged else from_library
+    use_module = site.is_staged or not site.kind.has_pool
+    allocate = from_module if use_module else from_library
     return Session(site.native, site.ordinal, site.stream, allocate)
 
 
@@ -165,7 +166,7 @@ def deliver(
             np.copyto(host_array(output.view), session.download(target))
         if output.commit is not None:
             output.commit()
-    return None if given is not None else site.kind.finish(x, made)
+    return None if given is not None else site.kind.finish(x, made, site.stream)
 
 
 def refuse_capture(site: Site, function: str, what: str) -> None:

@@ -90,6 +90,13 @@ def coalesce(shape: Sequence[int], operands: Sequence[Ints], axes: Iterable[int]
     return groups
 
 
+def merge_axes(shape: Ints, operands: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
+    """The same elements in the same order with as few axes as there can be."""
+    groups = coalesce(shape, operands, range(len(shape)))
+    strides = [tuple(group.strides[k] for group in groups) for k in range(len(operands))]
+    return tuple(group.size for group in groups), strides
+
+
 def plan(
     shape: Sequence[int],
     axes: Ints,

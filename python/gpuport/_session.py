@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpuport._dtypes import numpy_dtype
-from gpuport._layout import Ints, arrange, coalesce, contiguous_strides, matrix_strides
+from gpuport._layout import Ints, arrange, contiguous_strides, matrix_strides, merge_axes
 from gpuport._native import NativeModule
 from gpuport._view import Place, View, host_array, packed
 
@@ -30,7 +30,9 @@ class Session:
 
     def copy(self, src: View, dst: View) -> None:
         if src.size:
-            self.native.copy(src.shape, src.strided, dst.strided, self.ordinal, self.stream)
+            shape, (read, write) = merge_axes(src.shape, (src.strides, dst.strides))
+            source, target = (src.address, src.dtype, read), (dst.address, dst.dtype, write)
+            self.native.copy(shape, source, target, self.ordinal, self.stream)
 
     def matrix_copy(self, view: View, axes: Ints, dtype: str) -> View:
         """A packed copy, converted, whose `axes` lie innermost."""
@@ -90,18 +92,19 @@ class Session:
 
     def row(self, view: View) -> View:
         """All elements in C order as one dimension; a packed copy where no one stride fits."""
-        every = tuple(range(len(view.shape)))
         size = view.size
-        groups = [] if size == 0 else coalesce(view.shape, [view.strides], every)
-        if len(groups) > 1:
-            view, groups = self.matrix_copy(view, every, view.dtype), []
-        return replace(view, shape=(size,), strides=groups[0].strides if groups else (1,))
+        shape, (strides,) = ((), ((),)) if size == 0 else merge_axes(view.shape, (view.strides,))
+        if len(shape) > 1:
+            view, strides = self.matrix_copy(view, tuple(range(len(view.shape))), view.dtype), (1,)
+        return replace(view, shape=(size,), strides=strides or (1,))
 
     def first_nonfinite(self, view: View) -> int:
         """C-order index of the first NaN or infinity, -1 if there is none."""
         if view.size == 0:
             return -1
-        return self.native.first_nonfinite(view.shape, view.strided, self.ordinal, self.stream)
+        shape, (strides,) = merge_axes(view.shape, (view.strides,))
+        source = (view.address, view.dtype, strides)
+        return self.native.first_nonfinite(shape, source, self.ordinal, self.stream)
 
     def upload(self, view: View, place: Place) -> View:
         """A C-contiguous copy of host memory on the device."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from gpuport._kinds import Kind
@@ -21,6 +20,9 @@ _NUMPY, _TORCH, _CUPY, _JAX, _OTHER = (
 )  # fmt: skip
 
 
+_LEGACY = 1  # cudaStreamLegacy: another name of the default stream 0, which libraries know
+
+
 def kind_of(array: Any, argument: str) -> Kind:
     """The kind of an array; TypeError for what is none."""
     import array_api_compat as compat  # looks at sys.modules only
@@ -31,7 +33,7 @@ def kind_of(array: Any, argument: str) -> Kind:
         return _TORCH
     if compat.is_cupy_array(array):
         return _CUPY
-    if compat.is_jax_array(array) or _is_jax_tracer(array):
+    if compat.is_jax_array(array):
         return _JAX
     if isinstance(array, DeviceArray) or hasattr(array, "__dlpack__"):
         return _OTHER
@@ -41,11 +43,6 @@ def kind_of(array: Any, argument: str) -> Kind:
         f"{argument} must be an array (NumPy, PyTorch, CuPy, JAX, or an object with __dlpack__ or "
         f"__cuda_array_interface__), not {type(array).__name__}"
     )
-
-
-def _is_jax_tracer(array: Any) -> bool:
-    jax = sys.modules.get("jax")
-    return jax is not None and isinstance(array, jax.core.Tracer)
 
 
 def resolve_stream(stream: Any, kind: Kind, array: Any, place: Place) -> int:
@@ -69,7 +66,7 @@ def _handle(stream: Any) -> int:
     if isinstance(stream, int) and not isinstance(stream, bool):
         if stream < 0:
             raise ValueError(f"a stream handle is not negative: {stream}")
-        return stream
+        return 0 if stream == _LEGACY else stream
     for attribute in ("cuda_stream", "ptr"):  # PyTorch, CuPy
         value = getattr(stream, attribute, None)
         if isinstance(value, int):

@@ -98,7 +98,7 @@ class DeviceArray:
         made = np.empty(self.shape, numpy_dtype(self.dtype))
         if made.size == 0:
             return made
-        if self.strides != contiguous_strides(self.shape):
+        if not self._is_packed:
             packed = DeviceArray.empty(
                 self.shape, self.dtype, backend=self.backend, device=self.device
             )
@@ -152,6 +152,14 @@ class DeviceArray:
     def device(self) -> int:
         return self.view.place.device
 
+    @property
+    def _is_packed(self) -> bool:
+        return self.strides == contiguous_strides(self.shape)
+
+    @property
+    def _byte_strides(self) -> Ints:
+        return tuple(s * self.view.itemsize for s in self.strides)
+
     def synchronize(self, stream: int = 0) -> None:
         """Wait for the work on a stream of this array's device."""
         native_module(self.backend).synchronize(self.device, stream)
@@ -164,7 +172,7 @@ class DeviceArray:
             raise AttributeError("__cuda_array_interface__ has no bfloat16")
         return {
             "shape": self.shape,
-            "strides": tuple(s * self.view.itemsize for s in self.strides),
+            "strides": None if self._is_packed else self._byte_strides,
             "typestr": numpy_dtype(self.dtype).str,
             "data": (self.view.address if self.size else 0, False),
             "version": 3,

@@ -122,7 +122,7 @@ class FakeModule:
         bad = np.flatnonzero(~np.isfinite(values))
         return int(bad[0]) if bad.size else -1
 
-    def allocate(self, nbytes: int, device: int) -> Buffer:
+    def allocate(self, nbytes: int, device: int, stream: int | None = None) -> Buffer:
         self._log("allocate", nbytes=nbytes, device=device)
         buffer = Buffer(nbytes)
         self.buffers.append((buffer.address, nbytes, device))

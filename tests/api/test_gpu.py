@@ -122,11 +122,17 @@ def test_a_stream_given_by_name(torch: Any, side: Any, form: str) -> None:
 def test_calls_return_before_the_work_is_done(torch: Any, side: Any) -> None:
     x = torch.ones(1024, 1024, device="cuda")
     out = torch.empty(1024, 2048, device="cuda")[:, ::2]
+
+    def calls() -> None:
+        gpuport.sum(x)
+        gpuport.softmax(x)
+        gpuport.softmax(x.T, out=out)
+        gpuport.max(x, axis=0)
+
+    calls()  # a kernel that is loaded at its first launch may wait for the device
+    side.synchronize()
     torch.cuda._sleep(5 * FORTY_MS)
-    gpuport.sum(x)
-    gpuport.softmax(x)
-    gpuport.softmax(x.T, out=out)
-    gpuport.max(x, axis=0)
+    calls()
     assert not side.query()
     with pytest.raises(TypeError):
         gpuport.sum(x, out=torch.empty((), dtype=torch.int8, device="cuda"))

@@ -220,3 +220,13 @@ def test_teaching_variants(variant: str, dtype: str, warp_size: int) -> None:
         got = gpuport.sum(x, axis=axis, variant=variant, warp_size=warp_size)
         np.testing.assert_array_equal(got, x.sum(axis=axis, dtype=got.dtype))
     assert gpuport.max(x, variant=f"reduce.{variant}") == x.max()
+
+
+@pytest.mark.skipif(np.__version__ < "2", reason="NumPy 1 has 32 dimensions at most")
+def test_many_dimensions() -> None:
+    x = sample((2, 3, 4), "float32").reshape((1,) * 20 + (2,) + (1,) * 20 + (3, 4) + (1,) * 20)
+    assert gpuport.sum(x) == x.sum()
+    for view in (x, x.T, np.flip(x, 41)):
+        np.testing.assert_array_equal(gpuport.sum(view, axis=20), view.sum(axis=20))
+        np.testing.assert_array_equal(gpuport.softmax(view, axis=None).sum().round(6), 1)
+        gpuport.max(view, nonfinite="raise")

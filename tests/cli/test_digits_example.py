@@ -39,4 +39,5 @@ def test_a_backend_that_cannot_be_used_is_named() -> None:
     missing = "import gpuport._backends as b; b._import = lambda name: 'nvcc was not found'"
     done = run("--backend", "cuda", before=missing)
     assert done.returncode == 2
-    assert done.stderr == "backend cuda is not built: nvcc was not found\n"
+    assert "cuda" in done.stderr
+    assert done.stderr.endswith("nvcc was not found\n")

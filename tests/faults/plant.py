@@ -47,7 +47,7 @@ struct BlockReduce {
   using State = typename Op::State;
   static constexpr int kWarps = kThreads / 32;
 """,
-        ("reduce.warp_shuffle", "reduce.hierarchical", "reduce.single_pass"),
+        ("reduce.hierarchical", "reduce.single_pass"),
         widths=(64,),
     ),
     Fault(

@@ -44,6 +44,7 @@ def test_same_as_llvm_readelf(arch: str, wavefront: int, tmp_path: Path) -> None
         for kernel in found
     }
     assert {kernel.wavefront for kernel in found} == {wavefront}
+    assert re.fullmatch(r"clang \d+\.\d+\.\d+", found.compilers[arch])
 
 
 def test_known_facts(hip_library: Path) -> None:

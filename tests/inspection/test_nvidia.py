@@ -44,6 +44,8 @@ def test_same_as_ptxas_reports(arch: str) -> None:
     assert {kernel.symbol: kernel.name for kernel in kernels.values()} == NAMES
     blocks = re.split(r"Compiling entry function '(\w+)'", report)[1:]
     assert len(blocks) == 2 * len(NAMES)
+    version = re.findall(r"V([\d.]+)", run(program("nvcc"), "--version"))[0]
+    assert inspect(cubin).compilers == {arch: f"ptxas {version}"}
     for symbol, text in zip(blocks[::2], blocks[1::2], strict=True):
         shared = re.search(r"(\d+) bytes smem", text)
         kernel = kernels[symbol]

@@ -83,7 +83,7 @@ def test_a_folder_with_its_headers(tmp_path: Path) -> None:
     source = write(
         tmp_path / "a b",
         {
-            "x/k.cu": '#include "../y/h.table"\n#include "own.h"\n' + GOOD,
+            "x/k.cu": '#include "../y/h.table"\n#include <own.h>\n' + GOOD,
             "y/h.table": "cudaFree\n",
             "y/other.txt": "cudaFree\n",
             ".git/c.cu": BAD,

@@ -56,8 +56,8 @@ def rules(source: str) -> list[str]:
         ("using namespace cub;", "using namespace hipcub;"),
         ("namespace c = cub;", "namespace c = hipcub;"),
         (
-            "extern __shared__ alignas(16)  char raw[];",
-            "alignas(16) extern __shared__ char raw[];",
+            "extern __shared__ alignas(alignof(cudaStream_t)) char raw[];",
+            "alignas(alignof(hipStream_t)) extern __shared__ char raw[];",
         ),
         ("thrust::cuda::par.on(s)", "thrust::hip::par.on(s)"),
     ],
@@ -122,8 +122,10 @@ def test_a_header_that_hip_has_built_in_becomes_a_comment() -> None:
         ("x = CUBLASLT_MATMUL_TILE_8x8;", "no-hip-name"),
         ("__dadd_ru(a, b);", "no-hip-name"),
         ("__nv_bfloat16 x;", "no-hip-name"),
-        ("mul24(a, b);", "no-hip-name"),
         ("cub::DeviceFor::Bulk(n, op);", "no-hip-name"),
+        ("namespace g = cooperative_groups; g::reduce(t, v, p);", "no-hip-name"),
+        ("x = cooperative_groups::this_cluster();", "no-hip-name"),
+        ("#if __CUDACC_VER_MAJOR__ > 11\n#endif", "no-hip-name"),
         ("#if CUDART_VERSION >= 12000\n#endif", "no-hip-name"),
         ("#if __CUDA_ARCH__ >= 700\n#endif", "cuda-arch-value"),
         ("#include <cuda/atomic>", "no-hip-header"),
@@ -152,6 +154,11 @@ def test_a_target_has_assembly_of_its_own(target: str) -> None:
         source = f'#if {condition}\nasm volatile("pause");\n#endif\n'
         rules = [finding.rule for finding in hipify(source, target=target, strict=False).findings]
         assert rules == ([] if "GP" in condition else ["inline-ptx"])
+
+
+def test_everyday_names_are_warnings() -> None:
+    (finding,) = hipify("int a = mul24(b, c);\n").findings
+    assert (finding.rule, finding.severity, finding.column) == ("no-hip-name", "warning", 9)
 
 
 def test_masks_of_a_warp_are_warnings_on_their_lines() -> None:

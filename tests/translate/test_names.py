@@ -44,7 +44,7 @@ cublasIdamax_v2_64 hipblasIdamax_64         cublasScopy_v2 hipblasScopy
 CUBLAS_OP_T HIPBLAS_OP_T                    cufftPlan3d hipfftPlan3d
 curand_init hiprand_init                    cusparseDcsrsm2_solve hipsparseDcsrsm2_solve
 CUB_PTX_ARCH HIPCUB_ARCH                    CubDebug HipcubDebug
-""".split()  # noqa: SIM905
+""".split()
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,20 @@ PIECES = [
     *('"text"', '"a\\"b"', 'R"(raw )x" )"', 'R"d(a)")d"', "// line\n", "// a \\\n b\n", "/* b */"),
     *("/* 'x \" */", "<<<", ">>>", "::", "->", "\\\n", "\\\r\n", "\\ \n", "\r\n", "\n", " ", "\t"),
     *("#define A(x) x##1\n", '#include "a.h"\n', "#include <b.h>\n", "#if 0\n", "#endif\n"),
+    *("__shared__ ", "extern ", "alignas(16) ", "int a[2];", "cub::", "thrust::cuda", "struct {"),
+    *(
+        "asm(",
+        "texture<",
+        "##",
+        "operator",
+        "template ",
+        "if (",
+        "__CUDA_ARCH__",
+        "mul24(",
+        "=",
+        "*",
+    ),
+    *("#ifdef GP_TARGET_AMD\n", "#else\n", "#elif X\n", "#define B ", "k<a, b>", "<", ">", "&"),
     *("{", "}", "(", ")", "[", "]", ";", ",", "'", '"', "/*", "\xef\xbb\xbf", "\xff", "é", "$"),
 ]
 soups = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t kArenaAlignment = 1024;
 
-// What shared memory holds before anything is stored there. Read as a floating-point number of any width it is a NaN, as an
-// integer of 16 bits or more it is far from zero. The sign follows the seed, so that neither a maximum nor a minimum hides it.
+// What shared memory holds before anything is stored there. Read as a floating-point number of any width it is a NaN,
+// as an integer of 16 bits or more it is far from zero. The sign follows the seed, so that neither a maximum nor a
+// minimum hides it.
 void poison(char* memory, std::size_t bytes, const Launch& launch) {
   const std::uint16_t half = launch.seeded && launch.seed % 2 == 1 ? 0xfff5u : 0x7ff5u;
   const std::uint64_t word = half * 0x0001000100010001u;
@@ -24,7 +25,9 @@ void poison(char* memory, std::size_t bytes, const Launch& launch) {
   std::memcpy(memory + i, &word, bytes - i);
 }
 
-std::size_t round_up(std::size_t bytes, std::size_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+std::size_t round_up(std::size_t bytes, std::size_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
 }  // namespace
 
@@ -32,7 +35,8 @@ BlockState::BlockState(dim3 shape, unsigned warp_size, std::size_t arena_bytes)
     : shape(shape),
       warp_size(warp_size),
       arena_bytes(arena_bytes),
-      arena(static_cast<char*>(std::aligned_alloc(kArenaAlignment, round_up(arena_bytes, kArenaAlignment))), std::free) {
+      arena(static_cast<char*>(std::aligned_alloc(kArenaAlignment, round_up(arena_bytes, kArenaAlignment))),
+            std::free) {
   if (!arena) throw std::bad_alloc();
   threads = shape.x * shape.y * shape.z;
   warps = (threads + warp_size - 1) / warp_size;

@@ -35,10 +35,10 @@ void* make_context(char* top, std::size_t bytes, void (*entry)()) {
 
 #else
 
-// System V x86-64: six registers survive a call, and the floating-point control words, which device code does not change.
-// It is a function, not inline assembly in the caller, so nothing of the caller's red zone lies where this writes. A ret
-// would be predicted to go back to its own caller and would be wrong every time, hence the jmp; plain moves are a quarter
-// faster than pushes and pops once the contexts do not fit the store buffer.
+// System V x86-64: six registers survive a call, and the floating-point control words, which device code does not
+// change. It is a function, not inline assembly in the caller, so nothing of the caller's red zone lies where this
+// writes. A ret would be predicted to go back to its own caller and would be wrong every time, hence the jmp; plain
+// moves are a quarter faster than pushes and pops once the contexts do not fit the store buffer.
 asm(R"(
 .text
 .globl gpuport_simt_switch
@@ -102,7 +102,8 @@ void StackPool::add_chunk() {
   // Always past the start, so that there is room for the one guard page in front of the stacks.
   char* const memory = reinterpret_cast<char*>((start / kHugePage + 1) * kHugePage);
   mprotect(mapping, std::size_t(memory - static_cast<char*>(mapping)), PROT_NONE);
-  // Huge pages for the stacks of one block spare the switch a TLB miss. The many stacks of a resident launch use their first page only and stay small.
+  // Huge pages for the stacks of one block spare the switch a TLB miss. The many stacks of a resident launch use their
+  // first page only and stay small.
   madvise(memory, kChunkBytes, chunks_.size() < kKeptChunks ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   const std::size_t stride = bytes_ - kOffset;
   chunks_.push_back({mapping, memory, (kChunkBytes - 2 * kGuardBytes) / stride});

@@ -28,10 +28,10 @@ class StackPool {
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
 
-  char* take();                                  // the top of a free stack
+  char* take();                                   // the top of a free stack
   void give(char* top) { free_.push_back(top); }  // may be the stack that the caller still stands on, until it switches
-  void take_back_all();                          // every stack is free again, whoever had it
-  void trim();                                   // gives memory back to the system when there is much of it
+  void take_back_all();                           // every stack is free again, whoever had it
+  void trim();                                    // gives memory back to the system when there is much of it
   // False when the stack at `top` has run over its end.
   bool is_intact(const char* top) const {
     std::uint64_t word;
@@ -43,8 +43,8 @@ class StackPool {
   std::size_t used(const void* address) const;
 
  private:
-  // Stacks a power of two apart compete for the same cache sets: 32 contexts then switch in 11 ns, with this offset in 4.1
-  // (3 cache lines: 6.0), 256 contexts in 12, with it in 6.1 (7.5).
+  // Stacks a power of two apart compete for the same cache sets: 32 contexts then switch in 11 ns, with this offset
+  // in 4.1 (3 cache lines: 6.0), 256 contexts in 12, with it in 6.1 (7.5).
   static constexpr std::size_t kOffset = 21 * 64;
   static constexpr std::uint64_t kGuard = 0x7a5c3e1d5b9f8642u;
   struct Chunk {

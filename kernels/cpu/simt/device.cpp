@@ -107,38 +107,70 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (device < 0 || device >= kDevices) return fail(cudaErrorInvalidDevice);
   const auto answer = [&](long long known) { return *value = int(std::min<long long>(known, INT_MAX)), cudaSuccess; };
   switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: return answer(kMaxThreads);
-    case cudaDevAttrMaxBlockDimX: return answer(1024);
-    case cudaDevAttrMaxBlockDimY: return answer(1024);
-    case cudaDevAttrMaxBlockDimZ: return answer(64);
-    case cudaDevAttrMaxGridDimX: return answer(INT_MAX);
-    case cudaDevAttrMaxGridDimY: return answer(65535);
-    case cudaDevAttrMaxGridDimZ: return answer(65535);
-    case cudaDevAttrMaxSharedMemoryPerBlock: return answer(kSharedDefault);
-    case cudaDevAttrTotalConstantMemory: return answer(65536);
-    case cudaDevAttrWarpSize: return answer(width_of(device));
-    case cudaDevAttrMaxRegistersPerBlock: return answer(65536);
-    case cudaDevAttrClockRate: return answer(1000000);
-    case cudaDevAttrMultiProcessorCount: return answer(worker_count());
-    case cudaDevAttrIntegrated: return answer(1);
-    case cudaDevAttrCanMapHostMemory: return answer(1);
-    case cudaDevAttrConcurrentKernels: return answer(0);
-    case cudaDevAttrEccEnabled: return answer(0);
-    case cudaDevAttrMemoryClockRate: return answer(0);
-    case cudaDevAttrGlobalMemoryBusWidth: return answer(0);
-    case cudaDevAttrL2CacheSize: return answer(std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE)));
-    case cudaDevAttrMaxThreadsPerMultiProcessor: return answer(kThreadsPerProcessor);
-    case cudaDevAttrUnifiedAddressing: return answer(1);
-    case cudaDevAttrComputeCapabilityMajor: return answer(0);
-    case cudaDevAttrComputeCapabilityMinor: return answer(0);
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return answer(kSharedOptIn + 1024);
-    case cudaDevAttrManagedMemory: return answer(1);
-    case cudaDevAttrPageableMemoryAccess: return answer(1);
-    case cudaDevAttrConcurrentManagedAccess: return answer(1);
-    case cudaDevAttrCooperativeLaunch: return answer(1);
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return answer(kSharedOptIn);
-    case cudaDevAttrMaxBlocksPerMultiprocessor: return answer(kBlocksPerProcessor);
-    case cudaDevAttrMemoryPoolsSupported: return answer(1);
+    case cudaDevAttrMaxThreadsPerBlock:
+      return answer(kMaxThreads);
+    case cudaDevAttrMaxBlockDimX:
+      return answer(1024);
+    case cudaDevAttrMaxBlockDimY:
+      return answer(1024);
+    case cudaDevAttrMaxBlockDimZ:
+      return answer(64);
+    case cudaDevAttrMaxGridDimX:
+      return answer(INT_MAX);
+    case cudaDevAttrMaxGridDimY:
+      return answer(65535);
+    case cudaDevAttrMaxGridDimZ:
+      return answer(65535);
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return answer(kSharedDefault);
+    case cudaDevAttrTotalConstantMemory:
+      return answer(65536);
+    case cudaDevAttrWarpSize:
+      return answer(width_of(device));
+    case cudaDevAttrMaxRegistersPerBlock:
+      return answer(65536);
+    case cudaDevAttrClockRate:
+      return answer(1000000);
+    case cudaDevAttrMultiProcessorCount:
+      return answer(worker_count());
+    case cudaDevAttrIntegrated:
+      return answer(1);
+    case cudaDevAttrCanMapHostMemory:
+      return answer(1);
+    case cudaDevAttrConcurrentKernels:
+      return answer(0);
+    case cudaDevAttrEccEnabled:
+      return answer(0);
+    case cudaDevAttrMemoryClockRate:
+      return answer(0);
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return answer(0);
+    case cudaDevAttrL2CacheSize:
+      return answer(std::max(0L, sysconf(_SC_LEVEL2_CACHE_SIZE)));
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return answer(kThreadsPerProcessor);
+    case cudaDevAttrUnifiedAddressing:
+      return answer(1);
+    case cudaDevAttrComputeCapabilityMajor:
+      return answer(0);
+    case cudaDevAttrComputeCapabilityMinor:
+      return answer(0);
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return answer(kSharedOptIn + 1024);
+    case cudaDevAttrManagedMemory:
+      return answer(1);
+    case cudaDevAttrPageableMemoryAccess:
+      return answer(1);
+    case cudaDevAttrConcurrentManagedAccess:
+      return answer(1);
+    case cudaDevAttrCooperativeLaunch:
+      return answer(1);
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return answer(kSharedOptIn);
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return answer(kBlocksPerProcessor);
+    case cudaDevAttrMemoryPoolsSupported:
+      return answer(1);
   }
   return fail(cudaErrorInvalidValue);
 }

@@ -15,15 +15,24 @@ std::string triple(uint3 v) {
 
 const char* op_name(Op op) {
   switch (op) {
-    case Op::kShuffle1: return "a shuffle of 1 byte";
-    case Op::kShuffle2: return "a shuffle of 2 bytes";
-    case Op::kShuffle4: return "a shuffle of 4 bytes";
-    case Op::kShuffle8: return "a shuffle of 8 bytes";
-    case Op::kShuffle16: return "a shuffle of 16 bytes";
-    case Op::kBallot: return "a vote";
-    case Op::kReduce: return "a warp reduction";
-    case Op::kMatch: return "a warp match";
-    case Op::kSync: return "__syncwarp";
+    case Op::kShuffle1:
+      return "a shuffle of 1 byte";
+    case Op::kShuffle2:
+      return "a shuffle of 2 bytes";
+    case Op::kShuffle4:
+      return "a shuffle of 4 bytes";
+    case Op::kShuffle8:
+      return "a shuffle of 8 bytes";
+    case Op::kShuffle16:
+      return "a shuffle of 16 bytes";
+    case Op::kBallot:
+      return "a vote";
+    case Op::kReduce:
+      return "a warp reduction";
+    case Op::kMatch:
+      return "a warp match";
+    case Op::kSync:
+      return "__syncwarp";
   }
   return "a warp operation";
 }
@@ -59,7 +68,8 @@ std::string waits_text(const BlockState& block) {
   const auto add = [&](const Warp& warp, LaneMask lanes, const std::string& what) {
     constexpr unsigned kMost = 8;
     if (lanes == 0 || ++lines > kMost + 1) return;
-    text += lines > kMost ? "; and more" : "; warp " + std::to_string(warp.index) + ": lanes " + lanes_text(lanes) + what;
+    text +=
+        lines > kMost ? "; and more" : "; warp " + std::to_string(warp.index) + ": lanes " + lanes_text(lanes) + what;
   };
   for (unsigned w = 0; w < block.warps; ++w) {
     const Warp& warp = block.warp[w];
@@ -69,9 +79,8 @@ std::string waits_text(const BlockState& block) {
     for (const Group& group : warp.group) {
       if (group.arrived == 0) continue;
       add(warp, group.arrived,
-          std::string(" wait in ") + op_name(group.op) + " at " +
-              site_text(warp.site[__builtin_ctzll(group.arrived)]) + " for lanes " +
-              lanes_text(group.mask & ~group.arrived));
+          std::string(" wait in ") + op_name(group.op) + " at " + site_text(warp.site[__builtin_ctzll(group.arrived)]) +
+              " for lanes " + lanes_text(group.mask & ~group.arrived));
       rest &= ~group.arrived;
     }
     if (warp.arrived != 0)

@@ -19,7 +19,8 @@ thread_local ErrorState error_state;
 const char* plain_text(cudaError_t error) {
   switch (error) {
 #define GPUPORT_SIMT_TEXT(name, value, text) \
-  case name: return text;
+  case name:                                 \
+    return text;
     GPUPORT_SIMT_ERRORS(GPUPORT_SIMT_TEXT)
 #undef GPUPORT_SIMT_TEXT
   }
@@ -58,7 +59,8 @@ cudaError_t cudaPeekAtLastError() { return error_state.last; }
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
 #define GPUPORT_SIMT_NAME(name, value, text) \
-  case name: return #name;
+  case name:                                 \
+    return #name;
     GPUPORT_SIMT_ERRORS(GPUPORT_SIMT_NAME)
 #undef GPUPORT_SIMT_NAME
   }

@@ -59,7 +59,8 @@ std::string configuration_fault(const Config& config, std::size_t shared_limit) 
            " threads, the limit is " + std::to_string(kMaxThreads);
   if (config.shared > shared_limit)
     return std::to_string(config.shared) + " bytes of dynamic shared memory are over the limit of " +
-           std::to_string(shared_limit) + " (cudaFuncSetAttribute raises it up to " + std::to_string(kSharedOptIn) + ")";
+           std::to_string(shared_limit) + " (cudaFuncSetAttribute raises it up to " + std::to_string(kSharedOptIn) +
+           ")";
   return "";
 }
 
@@ -88,24 +89,25 @@ void Launch::fail(int code, std::string text) {
 
 int launch(const Request& request) {
   clear_detail();
+  link_device_assert();
   const std::string prefix = "kernel ";
   if (current_warp != nullptr)
-    return set_error(cudaErrorNotSupported, prefix + kernel_name(request) + ": a kernel cannot launch a kernel here");
+    stop(cudaErrorNotSupported, "it launches kernel " + kernel_name(request) +
+                                    ", and a kernel cannot launch one here; " + where(*current_warp, current_lane));
 
   const Config& config = request.config;
   const std::size_t shared_limit = shared_limit_of(request.function);
   const std::string fault = configuration_fault(config, shared_limit);
-  if (!fault.empty())
-    return set_error(cudaErrorInvalidConfiguration, prefix + kernel_name(request) + ": " + fault);
+  if (!fault.empty()) return set_error(cudaErrorInvalidConfiguration, prefix + kernel_name(request) + ": " + fault);
 
   const std::uint64_t blocks = std::uint64_t(config.grid.x) * config.grid.y * config.grid.z;
   const unsigned threads = config.block.x * config.block.y * config.block.z;
   constexpr std::uint64_t kMostResidentThreads = std::uint64_t(1) << 18;
   if (request.resident && blocks * threads > kMostResidentThreads)
-    return set_error(cudaErrorCooperativeLaunchTooLarge,
-                     prefix + kernel_name(request) + ": " + std::to_string(blocks) + " blocks of " +
-                         std::to_string(threads) + " threads cannot all be resident, the limit is " +
-                         std::to_string(kMostResidentThreads) + " threads");
+    return set_error(cudaErrorCooperativeLaunchTooLarge, prefix + kernel_name(request) + ": " + std::to_string(blocks) +
+                                                             " blocks of " + std::to_string(threads) +
+                                                             " threads cannot all be resident, the limit is " +
+                                                             std::to_string(kMostResidentThreads) + " threads");
 
   Launch launch;
   launch.request = &request;

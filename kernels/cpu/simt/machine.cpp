@@ -1,8 +1,8 @@
 // The scheduler: who runs next when a lane has to wait or has ended.
 //
 // A context is a loop that runs one thread of the block after another. A thread that never waits costs one turn of the
-// loop. A thread that waits keeps the context that it stands on, and whoever is chosen next either has a context of his own
-// to go on in, or has not begun, and then gets a new loop.
+// loop. A thread that waits keeps the context that it stands on, and whoever is chosen next either has a context of his
+// own to go on in, or has not begun, and then gets a new loop.
 #include "machine.h"
 
 #include <cstring>
@@ -77,8 +77,7 @@ bool choose(Warp* warp) {
         const unsigned next =
             block.warp->natural ? lowest(block.ready_warps) : random_bit(block.ready_warps, worker.next_random());
         Warp* const chosen = block.warp + next;
-        enter_warp(chosen,
-                   chosen->natural ? lowest(chosen->ready) : random_bit(chosen->ready, worker.next_random()));
+        enter_warp(chosen, chosen->natural ? lowest(chosen->ready) : random_bit(chosen->ready, worker.next_random()));
         return true;
       }
       if (block.is_done()) {
@@ -175,17 +174,33 @@ __attribute__((noinline)) void leave_far(Warp* warp, unsigned lane) {
   gpuport_simt_switch(&warp->context[lane], context);
 }
 
-__attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane, LaneMask ready) {
-  warp->ready = ready;
-  if (ready != 0 && warp->natural) [[likely]] {
-    const unsigned next = lowest(ready);
-    void* const context = warp->context[next];
+// The same from the end of a warp: most often the next warp of the block goes on where it waits.
+__attribute__((noinline)) void leave_warp(Warp* warp, unsigned lane) {
+  Block* const block = warp->block;
+  const unsigned others = block->ready_warps & ~(1u << warp->index);
+  if (others != 0 && (warp->converging == 0) & warp->natural) [[likely]] {
+    Warp* const next_warp = block->warp + __builtin_ctz(others);
+    const unsigned next = lowest(next_warp->ready);
+    void* const context = next_warp->context[next];
     if (context != nullptr) [[likely]] {
-      make_current(warp, next);
+      block->ready_warps = others;
+      current_warp = next_warp;
+      make_current(next_warp, next);
       return gpuport_simt_switch(&warp->context[lane], context);
     }
   }
   leave_far(warp, lane);
+}
+
+__attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane, LaneMask ready) {
+  warp->ready = ready;
+  if (ready == 0) return leave_warp(warp, lane);
+  const unsigned next = lowest(ready);
+  void* const context = warp->context[next];
+  if (context == nullptr || !warp->natural) [[unlikely]]
+    return leave_far(warp, lane);
+  make_current(warp, next);
+  gpuport_simt_switch(&warp->context[lane], context);
 }
 
 void release_warp(Warp* warp) {
@@ -224,7 +239,9 @@ BlockState& state(Warp* warp) { return *static_cast<BlockState*>(warp->block); }
 // The two waits that everything is made of. Every call in them but the first-level inline ones is a tail call, so the
 // compiler saves no registers around them; the switch does.
 
-void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
+void wait_warp(Op op, Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
   const LaneMask before = warp->arrived, bit = bit_of(lane), arrived = before | bit;
   warp->site[lane] = site;
   if (before == 0) {
@@ -239,7 +256,9 @@ void wait_warp(Warp* warp, unsigned lane, Op op, Site site) {
   leave(warp, lane, warp->ready & ~bit);
 }
 
-void wait_block(Warp* warp, unsigned lane, Site site) {
+void wait_block(Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
   Block* const block = warp->block;
   const unsigned before = block->arrived;
   warp->site[lane] = site;
@@ -250,7 +269,9 @@ void wait_block(Warp* warp, unsigned lane, Site site) {
   leave(warp, lane, warp->ready & ~bit_of(lane));
 }
 
-void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source, Resolve resolve, Site site) {
+void wait_group(LaneMask mask, Op op, unsigned source, Resolve resolve, Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
   Group& group = warp->group[lowest(mask)];
   const LaneMask bit = bit_of(lane);
   warp->site[lane] = site;
@@ -279,7 +300,9 @@ void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source
   leave(warp, lane, warp->ready & ~bit);
 }
 
-LaneMask wait_converged(Warp* warp, unsigned lane, Site site) {
+LaneMask wait_converged(Site site) {
+  Warp* const warp = current_warp;
+  const unsigned lane = current_lane;
   warp->site[lane] = site;
   warp->converging |= bit_of(lane);
   warp->ready &= ~bit_of(lane);
@@ -299,13 +322,6 @@ void yield(Site site) {
   leave(warp, lane, warp->ready & ~bit_of(lane));
 }
 
-void note_poll(Site site) {
-  constexpr unsigned kPatience = 64;
-  if (current_worker == nullptr || ++current_worker->polls < kPatience) return;
-  current_worker->polls = 0;
-  yield(site);
-}
-
 void stop(int code, const std::string& text) {
   current_worker->launch->fail(code, text);
   leave_to_base();
@@ -323,14 +339,13 @@ void Worker::run(Launch& next) {
   random = next.seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
   position = 0;
   rounds = signature = 0;
-  stalled_at = 0;
   Worker* const outer = current_worker;
   current_worker = this;
   current_progress = &progress;
   blockDim = next.block;
   gridDim = next.grid;
   warpSize = int(next.warp_size);
-  working = true;
+  set_working(*this, true);
   try {
     if (!next.stopped && start_block()) {
       BlockState& block = *active[0];
@@ -342,7 +357,7 @@ void Worker::run(Launch& next) {
   } catch (const std::bad_alloc&) {
     next.fail(cudaErrorMemoryAllocation, "no memory for the contexts of a block");
   }
-  working = false;
+  set_working(*this, false);
   current_warp = nullptr;
   current_progress = nullptr;
   current_worker = outer;

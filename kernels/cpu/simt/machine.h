@@ -32,11 +32,13 @@ struct Launch {
   std::uint64_t order_step, order_start;  // block number i runs as start + i * step, modulo blocks
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> stopped{false};
+  std::atomic<std::uint64_t> grid_arrivals{0};  // blocks, over all grid barriers of the launch
 
   std::mutex mutex;  // of what follows
   int error = 0;
   std::string detail;
   std::vector<Worker*> workers;  // that take part
+  std::uint64_t epoch = 1;       // one more each time that a look finds something moved
 
   void fail(int code, std::string text);  // the first failure stands
 };
@@ -75,12 +77,12 @@ struct Worker {
   std::uint64_t random = 0;
   unsigned polls = 0;
 
-  // The search for a launch in which nothing can move (progress.cpp).
-  alignas(64) unsigned long long progress = 0;
-  unsigned long long seen_progress = 0;
+  // The search for a launch in which nothing can move (progress.cpp). `progress` is this worker's alone while it runs.
+  unsigned long long progress = 0, seen_progress = 0;
   std::uint64_t rounds = 0, signature = 0;
-  std::atomic<unsigned long long> stalled_at{0};
-  std::atomic<bool> working{false};
+  std::uint64_t epoch = 0;  // this and the next two under the launch's mutex
+  unsigned quiet_looks = 0;
+  bool working = false;
 
   std::uint64_t next_random();
   bool start_block();
@@ -91,8 +93,8 @@ extern thread_local Worker* current_worker;
 // Records the failure and leaves the launch on this worker, with every context of it. Does not return.
 [[noreturn]] void stop(int code, const std::string& text);
 
-// Refusals of what a lane came to: refuse.cpp. Out of the hot functions, so that those stay short; the two that those call
-// are not marked noreturn, because a tail call is all they may cost.
+// Refusals of what a lane came to: refuse.cpp. Out of the hot functions, so that those stay short; the two that those
+// call are not marked noreturn, because a tail call is all they may cost.
 void refuse_other_op(Warp* warp, unsigned lane, Op op, LaneMask others, Op others_op);
 [[noreturn]] void refuse_other_mask(Warp* warp, unsigned lane, LaneMask mask, const Group& group);
 void refuse_wait_for_ended(Warp* warp, unsigned lane, Op op, LaneMask mask);
@@ -102,6 +104,7 @@ void refuse_end(Warp* warp, unsigned lane);
 [[noreturn]] void refuse_overflow();
 
 void end_of_round(Worker& worker);  // every block waits for another one or for a poll: progress.cpp
+void set_working(Worker& worker, bool working);
 
 // Text of errors: diagnose.cpp.
 std::string where(const Warp& warp, unsigned lane);  // "block (0,0,0), warp 1, lane 3 (thread (35,0,0))"
@@ -110,6 +113,8 @@ std::string site_text(Site site);
 std::string waits_text(const BlockState& block);  // who of the block waits for what
 const char* op_name(Op op);
 BlockState& state(Warp* warp);
+
+void link_device_assert();
 
 void run_on_workers(Launch& launch);  // pool.cpp
 unsigned worker_count();

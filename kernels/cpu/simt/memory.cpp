@@ -127,8 +127,8 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
                          std::size_t height, cudaMemcpyKind kind) {
   if (width > to_pitch || width > from_pitch) return fail(cudaErrorInvalidValue);
   for (std::size_t row = 0; row < height; ++row) {
-    const cudaError_t error =
-        cudaMemcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width, kind);
+    const cudaError_t error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
+                                         static_cast<const char*>(from) + row * from_pitch, width, kind);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;

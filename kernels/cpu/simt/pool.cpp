@@ -1,4 +1,5 @@
-// The OS threads that run blocks. They are started at the first launch that has more than one block and sleep in between.
+// The OS threads that run blocks. They are started at the first launch that has more than one block and sleep in
+// between.
 #include <pthread.h>
 #include <sched.h>
 

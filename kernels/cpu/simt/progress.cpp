@@ -1,9 +1,11 @@
 // The search for a launch in which nothing can move any more.
 //
-// A thread that waits for memory to change comes back to yield() for ever, so "it polls" does not mean "it is stuck". What
-// does: every thread of every worker is blocked or polls, none has got anywhere between two looks, and nothing happened in
-// between on any worker. "Got anywhere" is read off the saved contexts: a thread that has left one waiting loop and is in
-// another has other registers and another stack, and a thread that counts turns in the loop is given very many of them.
+// A thread that waits for memory to change comes back to yield() for ever, so "it polls" does not mean "it is stuck".
+// Every 64 rounds of polling a worker looks at itself: has anything happened, has any thread got anywhere? The second
+// is read off the saved contexts: a thread that has left one waiting loop and is in another has other registers or
+// another stack. (A thread that counts its turns looks busy for ever; it is given very many rounds.) A look that finds
+// a change opens a new epoch for all workers. When every worker has looked three times in one epoch, each of its
+// threads has polled again after the last change anywhere and has not moved. Then none will.
 #include <sched.h>
 
 #include "gpuport_simt/errors.h"
@@ -13,17 +15,19 @@ namespace gpuport::simt {
 
 namespace {
 
-constexpr std::uint64_t kLookEvery = 64;                // rounds
+constexpr std::uint64_t kLookEvery = 64;                       // rounds
 constexpr std::uint64_t kMostRounds = std::uint64_t(1) << 22;  // for loops whose contexts change though nothing happens
 
 std::uint64_t signature_of(const Worker& worker) {
+  const void* const here = __builtin_frame_address(0);
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const auto& block : worker.active) {
     for (unsigned w = 0; w < block->warps; ++w) {
       const Warp& warp = block->warp[w];
       for (LaneMask rest = warp.polled; rest != 0; rest &= rest - 1) {
-        const void* const context = warp.context[__builtin_ctzll(rest)];
-        if (context == nullptr) continue;  // the caller itself, before its first switch
+        // The lane that is looking has not switched yet; its stack begins at this frame.
+        const bool looking = &warp == current_warp && unsigned(__builtin_ctzll(rest)) == current_lane;
+        const void* const context = looking ? here : warp.context[__builtin_ctzll(rest)];
         const auto* word = static_cast<const std::uint64_t*>(context);
         for (std::size_t n = worker.stacks->used(context) / sizeof *word; n > 0; --n, ++word)
           hash = (hash ^ *word) * 0x100000001b3u;
@@ -33,16 +37,10 @@ std::uint64_t signature_of(const Worker& worker) {
   return hash;
 }
 
-unsigned long long total_progress(Launch& launch) {
-  unsigned long long total = 0;
-  for (Worker* worker : launch.workers) total += __atomic_load_n(&worker->progress, __ATOMIC_RELAXED);
-  return total;
-}
-
-bool all_stalled(Launch& launch, unsigned long long at) {
-  for (Worker* worker : launch.workers)
-    if (worker->working.load() && worker->stalled_at.load() != at) return false;
-  return total_progress(launch) + 1 == at;
+bool all_quiet(const Launch& launch) {
+  for (const Worker* worker : launch.workers)
+    if (worker->working && (worker->epoch != launch.epoch || worker->quiet_looks < 2)) return false;
+  return true;
 }
 
 std::string stall_text(Launch& launch, const Worker& worker) {
@@ -65,30 +63,40 @@ std::string stall_text(Launch& launch, const Worker& worker) {
 
 }  // namespace
 
+void set_working(Worker& worker, bool working) {
+  const std::lock_guard<std::mutex> lock(worker.launch->mutex);
+  worker.working = working;
+  ++worker.launch->epoch;  // what it did last, nobody has looked at
+}
+
 void end_of_round(Worker& worker) {
   Launch& launch = *worker.launch;
-  const unsigned long long now = __atomic_load_n(&worker.progress, __ATOMIC_RELAXED);
-  if (now != worker.seen_progress) {
-    worker.seen_progress = now;
-    worker.rounds = worker.signature = 0;
-    worker.stalled_at = 0;
-  }
-  ++worker.rounds;
-  if (worker.rounds % kLookEvery == 0) {
-    const std::lock_guard<std::mutex> lock(launch.mutex);
+  if (++worker.rounds % kLookEvery == 0) {
     const std::uint64_t signature = signature_of(worker);
-    if (signature != worker.signature && worker.rounds < kMostRounds) {
-      worker.signature = signature;
-      worker.stalled_at = 0;
-    } else if (const unsigned long long total = total_progress(launch) + 1; worker.stalled_at != total) {
-      worker.stalled_at = total;
-    } else if (all_stalled(launch, total)) {
-      launch.error = launch.error ? launch.error : int(cudaErrorLaunchFailure);
-      if (launch.detail.empty()) launch.detail = stall_text(launch, worker);
-      launch.stopped = true;
-      return;
+    const bool happened = worker.progress != worker.seen_progress;
+    const bool moved = signature != worker.signature && worker.rounds < kMostRounds;
+    if (happened) worker.rounds = 0;
+    worker.seen_progress = worker.progress;
+    worker.signature = signature;
+    {
+      const std::lock_guard<std::mutex> lock(launch.mutex);
+      if (happened || moved) ++launch.epoch;
+      if (worker.epoch != launch.epoch) {
+        worker.epoch = launch.epoch;
+        worker.quiet_looks = 0;
+      } else {
+        ++worker.quiet_looks;
+      }
+      if (all_quiet(launch)) {
+        if (launch.error == 0) {
+          launch.error = cudaErrorLaunchFailure;
+          launch.detail = stall_text(launch, worker);
+        }
+        launch.stopped = true;
+        return;
+      }
     }
-    sched_yield();
+    sched_yield();  // whoever is waited for may need this core
   }
   for (const auto& block : worker.active) {
     for (unsigned w = 0; w < block->warps; ++w) {

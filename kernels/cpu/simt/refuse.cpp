@@ -55,8 +55,9 @@ void refuse_end(Warp* warp, unsigned lane) {
   for (const Group& group : warp->group)
     if (group.arrived != 0 && (group.mask >> lane & 1) != 0) waiting |= group.arrived;
   if (waiting == 0) return;
-  refuse(where(*warp, lane) + " ended without the warp operation at " + site_text(warp->site[__builtin_ctzll(waiting)]) +
-         ", where lanes " + lanes_text(waiting) + " of its warp wait with a mask that names it");
+  refuse(where(*warp, lane) + " ended without the warp operation at " +
+         site_text(warp->site[__builtin_ctzll(waiting)]) + ", where lanes " + lanes_text(waiting) +
+         " of its warp wait with a mask that names it");
 }
 
 void refuse_overflow() {
@@ -74,18 +75,21 @@ void refuse_mask(LaneMask mask, const char* operation, Site site) {
 }
 
 void refuse_width(int width, const char* operation, Site site) {
-  refuse(operation, site, "the width " + std::to_string(width) + " is not a power of two from 1 to the warp's " +
-                              std::to_string(warpSize));
+  refuse(
+      operation, site,
+      "the width " + std::to_string(width) + " is not a power of two from 1 to the warp's " + std::to_string(warpSize));
 }
 
 void refuse_source(unsigned source, LaneMask mask, const char* operation, Site site) {
   if ((mask & ~current_warp->full) != 0 || (mask >> current_lane & 1) == 0) refuse_mask(mask, operation, site);
-  refuse(operation, site, "it reads lane " + std::to_string(source) + ", which does not take part: its mask names lanes " +
-                              lanes_text(mask));
+  refuse(operation, site,
+         "it reads lane " + std::to_string(source) + ", which does not take part: its mask names lanes " +
+             lanes_text(mask));
 }
 
 void trap(const char* what, Site site) {
-  stop(cudaErrorLaunchFailure, std::string(what) + " at " + site_text(site) + "; " + where(*current_warp, current_lane));
+  stop(cudaErrorLaunchFailure,
+       std::string(what) + " at " + site_text(site) + "; " + where(*current_warp, current_lane));
 }
 
 }  // namespace gpuport::simt

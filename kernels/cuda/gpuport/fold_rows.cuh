@@ -47,18 +47,21 @@ struct FoldPolicy {
 };
 inline constexpr FoldPolicy kFold = {1024, 16384, 1024, kCounters};
 inline constexpr int kFoldThreads = 256;
-inline constexpr int kPacksInFlight = 4;  // independent loads of a thread before it folds the first
+// Independent loads of a thread before it folds the first. Two of bytes are 32 elements to unroll, which is enough
+// code.
+template <typename T>
+inline constexpr int kPacksInFlight = sizeof(T) == 1 ? 2 : 4;
 
 // Folds packs first, first + step, ... of the row from `begin` to `end`. The elements of a pack go to one thread in
 // either branch, so a row that cannot be read by packs gives the same bits. Packs count from the start of the row.
 // Not forced inline: one copy serves both kernels and, on the CPU, both widths.
 template <typename Op>
 __device__ typename Op::State fold(const View2<const typename Op::Input>& in, index_t row, index_t begin, index_t end,
-                                  int first, int step) {
+                                   int first, int step) {
   using Input = typename Op::Input;
   using State = typename Op::State;
-  constexpr int kItems = kPackItems<Input>;
-  State lanes[kPacksInFlight];
+  constexpr int kItems = kPackItems<Input>, kPacks = kPacksInFlight<Input>;
+  State lanes[kPacks];
 #pragma unroll
   for (State& lane : lanes) lane = Op::identity();
   const Input* const start = &in(row, 0);
@@ -67,10 +70,10 @@ __device__ typename Op::State fold(const View2<const typename Op::Input>& in, in
   const index_t stride = index_t(step) * kItems;
 
   index_t col = begin + index_t(first) * kItems;
-  for (; col + (kPacksInFlight - 1) * stride < whole; col += kPacksInFlight * stride) {
-    PackOf<Input> packs[kPacksInFlight];
+  for (; col + (kPacks - 1) * stride < whole; col += kPacks * stride) {
+    PackOf<Input> packs[kPacks];
 #pragma unroll
-    for (int p = 0; p < kPacksInFlight; ++p) {
+    for (int p = 0; p < kPacks; ++p) {
       if (packable) {
         packs[p] = load_pack(start + col + p * stride);
       } else {
@@ -79,7 +82,7 @@ __device__ typename Op::State fold(const View2<const typename Op::Input>& in, in
       }
     }
 #pragma unroll
-    for (int p = 0; p < kPacksInFlight; ++p) {
+    for (int p = 0; p < kPacks; ++p) {
 #pragma unroll
       for (int i = 0; i < kItems; ++i)
         lanes[p] = Op::combine(lanes[p], lift_at<Op>(packs[p].items[i], col + p * stride + i));
@@ -93,7 +96,7 @@ __device__ typename Op::State fold(const View2<const typename Op::Input>& in, in
   }
   State state = lanes[0];
 #pragma unroll
-  for (int p = 1; p < kPacksInFlight; ++p) state = Op::combine(state, lanes[p]);
+  for (int p = 1; p < kPacks; ++p) state = Op::combine(state, lanes[p]);
   return state;
 }
 

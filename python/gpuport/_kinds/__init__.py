@@ -13,6 +13,8 @@ class Kind(Protocol):
     """What gpuport asks of an array library. `like` is the caller's array, `stream` a handle."""
 
     name: str
+    # Whether memory of `empty` that is dropped is reused in stream order, without a wait.
+    has_pool: bool
 
     def place(self, array: Any) -> Place: ...
 
@@ -28,5 +30,5 @@ class Kind(Protocol):
     def empty(self, like: Any, shape: Ints, dtype: str, stream: int) -> tuple[Any, View]:
         """New C-contiguous memory on the device of `like`, ready for work on `stream`."""
 
-    def finish(self, like: Any, made: Any) -> Any:
-        """What `empty` made, filled by now, as the array that the caller gets."""
+    def finish(self, like: Any, made: Any, stream: int) -> Any:
+        """What `empty` made, filled by work on `stream`, as the array that the caller gets."""

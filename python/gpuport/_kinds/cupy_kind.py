@@ -17,6 +17,7 @@ def _cupy() -> Any:
 
 class CupyKind:
     name = "CuPy"
+    has_pool = True
 
     def place(self, array: Any) -> Place:
         return Place("hip" if _cupy().cuda.runtime.is_hip else "cuda", array.device.id)
@@ -41,7 +42,7 @@ class CupyKind:
             made = _cupy().empty(shape, numpy_dtype(dtype))
         return made, packed(made.data.ptr, dtype, shape, self.place(like), made)
 
-    def finish(self, like: Any, made: Any) -> Any:
+    def finish(self, like: Any, made: Any, stream: int) -> Any:
         return made
 
     def _on(self, like: Any, stream: int) -> ExitStack:
@@ -50,5 +51,6 @@ class CupyKind:
         stack = ExitStack()
         stack.enter_context(cuda.Device(like.device.id))
         if stream != self.current_stream(like):
-            stack.enter_context(cuda.ExternalStream(stream, like.device.id))
+            null = cuda.Stream.null
+            stack.enter_context(cuda.ExternalStream(stream, like.device.id) if stream else null)
         return stack

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuport import _dlpack
-from gpuport._backends import gpu_of_address, native_module
+from gpuport._backends import first_gpu, gpu_of_address, native_module
 from gpuport._dtypes import ITEMSIZE, dtype_name
 from gpuport._kinds.numpy_kind import NumpyKind
 from gpuport._layout import Ints, contiguous_strides
@@ -23,14 +23,16 @@ _numpy = NumpyKind()
 
 class InterchangeKind:
     name = "DLPack or __cuda_array_interface__"
+    has_pool = False
 
     def place(self, array: Any) -> Place:
         if isinstance(array, DeviceArray):
             return array.view.place
         if hasattr(array, "__dlpack_device__"):
             return _dlpack.device_place(*array.__dlpack_device__())
-        address = array.__cuda_array_interface__["data"][0]
-        found = gpu_of_address(address)
+        interface = array.__cuda_array_interface__
+        address = interface["data"][0]
+        found = first_gpu() if 0 in interface["shape"] else gpu_of_address(address)
         if found is None:
             raise ValueError(f"no GPU backend knows the address {address:#x} of this array")
         return Place(*found)
@@ -62,12 +64,12 @@ class InterchangeKind:
         made = DeviceArray.empty(shape, dtype, backend=place.backend, device=place.device)
         return made, made.view
 
-    def finish(self, like: Any, made: Any) -> Any:
+    def finish(self, like: Any, made: Any, stream: int) -> Any:
         if isinstance(like, DeviceArray) or not hasattr(like, "__array_namespace__"):
             return made
         library = like.__array_namespace__()
         if isinstance(made, DeviceArray):
-            made.synchronize()  # the library is not told of our stream
+            made.synchronize(stream)  # the library is not told of our stream
         return library.asarray(made)
 
     def _from_cuda_interface(self, array: Any, argument: str, stream: int) -> View:

@@ -32,6 +32,7 @@ def _device(array: Any) -> Any:
 
 class JaxKind:
     name = "JAX"
+    has_pool = False
 
     def place(self, array: Any) -> Place:
         device = _device(array)
@@ -53,7 +54,7 @@ class JaxKind:
             return _numpy.empty(like, shape, dtype, stream)
         return _interchange.empty(like, shape, dtype, stream)
 
-    def finish(self, like: Any, made: Any) -> Any:
+    def finish(self, like: Any, made: Any, stream: int) -> Any:
         jax = sys.modules["jax"]
         # With 64-bit types disabled, JAX would turn an int64 sum into int32 and wrap it silently.
         with _enable_x64():
@@ -61,7 +62,7 @@ class JaxKind:
                 host = made if isinstance(made, np.ndarray) else made.to_numpy()
                 return jax.device_put(host, _device(like))
             # JAX neither waits for our stream nor keeps the memory: it gets a copy that is done.
-            made.synchronize()
+            made.synchronize(stream)
             bits = made.reinterpret("uint16") if made.dtype == "bfloat16" else made
             copy = jax.numpy.array(bits, copy=True).block_until_ready()
             return copy.view("bfloat16") if bits is not made else copy

@@ -38,6 +38,7 @@ def view_of(array: npt.NDArray[Any], owner: Any = None) -> View:
 
 class NumpyKind:
     name = "NumPy"
+    has_pool = True
 
     def place(self, array: Any) -> Place:
         return HOST
@@ -74,5 +75,5 @@ class NumpyKind:
         made = np.empty(shape, numpy_dtype(dtype))
         return made, packed(made.ctypes.data, dtype, shape, HOST, made)
 
-    def finish(self, like: Any, made: Any) -> Any:
+    def finish(self, like: Any, made: Any, stream: int) -> Any:
         return made

@@ -38,6 +38,7 @@ def _view(tensor: Any, place: Place) -> View:
 
 class TorchKind:
     name = "PyTorch"
+    has_pool = True
 
     def place(self, array: Any) -> Place:
         device = array.device
@@ -77,11 +78,13 @@ class TorchKind:
             made = torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
         return made, packed(made.data_ptr(), dtype, shape, self.place(like), made)
 
-    def finish(self, like: Any, made: Any) -> Any:
+    def finish(self, like: Any, made: Any, stream: int) -> Any:
         return made
 
     def _on(self, like: Any, stream: int) -> Any:
         if like.device.type == "cpu" or stream == self.current_stream(like):
             return nullcontext()
-        cuda = _torch().cuda
-        return cuda.stream(cuda.ExternalStream(stream, device=like.device))
+        cuda, device = _torch().cuda, like.device
+        if stream == 0:
+            return cuda.stream(cuda.default_stream(device))
+        return cuda.stream(cuda.ExternalStream(stream, device=device))

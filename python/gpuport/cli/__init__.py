@@ -12,6 +12,7 @@ COMMANDS: Final = {
     "info": "gpuport.cli.info",
     "check": "gpuport.cli.check",
     "hipify": "gpuport.cli.hipify",
+    "lint": "gpuport.linting.command",
     "inspect": "gpuport.inspection.command",
 }
 

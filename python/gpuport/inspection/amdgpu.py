@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,6 +54,17 @@ def architecture(elf: Elf, described: dict[Any, Any]) -> str:
         return target.partition("--")[2]
     machine = elf.flags & 0xFF
     return _MACHINES.get(machine, f"gfx?(machine 0x{machine:02x})")
+
+
+def compiler(elf: Elf) -> str:
+    """clang 15.0.6. The device libraries that were linked in name theirs too, which is no newer."""
+    for section in elf.sections:
+        if section.name == ".comment":
+            comment = bytes(elf.content(section)).decode("latin-1")
+            versions = re.findall(r"\bclang version (\d+)\.(\d+)\.(\d+)", comment)
+            if versions:
+                return "clang " + ".".join(max(versions, key=lambda found: [*map(int, found)]))
+    return ""
 
 
 def kernels(described: dict[Any, Any], module: str, arch: str) -> Iterator[KernelResources]:

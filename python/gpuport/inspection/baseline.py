@@ -41,6 +41,17 @@ class BaselineError(Error):
     """The baseline file is none."""
 
 
+@dataclass(frozen=True)
+class Baseline:
+    kernels: Table
+    compilers: dict[str, str] = field(default_factory=dict)  # by architecture
+
+    def only(self, architectures: Iterable[str]) -> Baseline:
+        chosen = set(architectures)
+        kernels = {arch: own for arch, own in self.kernels.items() if arch in chosen}
+        return Baseline(kernels, self.compilers)
+
+
 @dataclass
 class Comparison:
     compared: int = 0
@@ -60,18 +71,23 @@ def table(kernels: Iterable[KernelResources]) -> Table:
     return found
 
 
-def write(path: str | PathLike[str], kernels: Iterable[KernelResources]) -> None:
+def write(
+    path: str | PathLike[str], kernels: Iterable[KernelResources], compilers: dict[str, str]
+) -> None:
     """One line a kernel, sorted, so that a change is a readable diff."""
     architectures = []
-    for arch, own in sorted(table(kernels).items()):
+    found = table(kernels)
+    compilers = {arch: compilers.get(arch, "") for arch in sorted(found)}
+    for arch, own in sorted(found.items()):
         lines = [f"   {json.dumps(key)}: {json.dumps(own[key])}" for key in sorted(own)]
         architectures.append(f"  {json.dumps(arch)}: {{\n" + ",\n".join(lines) + "\n  }")
     body = ",\n".join(architectures)
-    content = f'{{\n "version": {_VERSION},\n "kernels": {{\n{body}\n }}\n}}\n'
+    head = f' "version": {_VERSION},\n "compilers": {json.dumps(compilers)},\n'
+    content = f'{{\n{head} "kernels": {{\n{body}\n }}\n}}\n'
     Path(path).write_text(content, encoding="utf-8")
 
 
-def read(path: str | PathLike[str]) -> Table:
+def read(path: str | PathLike[str]) -> Baseline:
     """OSError or BaselineError where there is no baseline to be had."""
     try:
         content = json.loads(Path(path).read_bytes())
@@ -79,33 +95,41 @@ def read(path: str | PathLike[str]) -> Table:
         raise BaselineError(f"{path}: not JSON ({error})") from None
     if not isinstance(content, dict) or content.get("version") != _VERSION:
         raise BaselineError(f"{path}: no baseline of version {_VERSION}; write it anew")
-    kernels = content.get("kernels")
+    kernels, compilers = content.get("kernels"), content.get("compilers", {})
     if not _is_table(kernels):
         raise BaselineError(f"{path}: its kernels are no table of numbers")
-    return cast(Table, kernels)
+    if not isinstance(compilers, dict):
+        raise BaselineError(f"{path}: its compilers are no table")
+    return Baseline(cast(Table, kernels), compilers)
 
 
 def compare(
-    kernels: Iterable[KernelResources], baseline: Table, jump: int = REGISTER_JUMP
+    kernels: Iterable[KernelResources],
+    baseline: Baseline,
+    compilers: dict[str, str] | None = None,
+    jump: int = REGISTER_JUMP,
 ) -> Comparison:
+    """`compilers` says what made the kernels now; a difference is noted, as it explains much."""
     kernels = list(kernels)
     names = {_key(kernel): kernel.name for kernel in kernels}
     result = Comparison()
     now = table(kernels)
     for arch, own in sorted(now.items()):
-        if arch not in baseline:
+        if arch not in baseline.kernels:
             result.notes.append(f"{arch}: not in the baseline, {len(own)} kernels not compared")
             continue
+        before_by, now_by = baseline.compilers.get(arch), (compilers or {}).get(arch)
+        if before_by and now_by and before_by != now_by:
+            result.notes.append(f"{arch}: the baseline is by {before_by}, this is by {now_by}")
         for key, resources in sorted(own.items()):
-            before = baseline[arch].get(key)
+            before = baseline.kernels[arch].get(key)
             label = f"{arch} {names[key]}"
             if before is None:
                 result.notes.append(f"{label}: a new kernel")
-            result.failures += [
-                f"{label}: {line}" for line in _regressions(before, resources, jump)
-            ]
+            lines = _regressions(before, resources, jump)
+            result.failures += [f"{label}: {line}" for line in lines]
             result.compared += before is not None
-    for arch, known in sorted(baseline.items()):
+    for arch, known in sorted(baseline.kernels.items()):
         gone = sorted(set(known) - set(now.get(arch, {})))
         if len(gone) == len(known):
             result.notes.append(f"{arch}: none of the {len(known)} kernels of the baseline is here")

@@ -76,17 +76,18 @@ def command(
     """
     found, errors = _inspect_all(files)
     kernels = [k for inspection in found for k in inspection if not arch or k.architecture in arch]
+    compilers = {a: made_by for i in found for a, made_by in i.compilers.items()}
     failures = requirements.missing(found, required) if found else []
     notes: list[str] = []
     try:
         if baseline is not None:
             known = baselines.read(baseline)
-            known = {name: own for name, own in known.items() if not arch or name in arch}
-            comparison = baselines.compare(kernels, known, register_jump)
+            known = known.only(arch) if arch else known
+            comparison = baselines.compare(kernels, known, compilers, register_jump)
             failures += comparison.failures
             notes = comparison.notes
         if write_baseline is not None and not errors:
-            baselines.write(write_baseline, kernels)
+            baselines.write(write_baseline, kernels, compilers)
     except (OSError, baselines.BaselineError) as error:
         errors.append(_reason(error))
     if as_json:

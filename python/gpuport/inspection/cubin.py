@@ -30,7 +30,6 @@ _SPILLS_MARKED_SINCE = 126
 _RESERVES_SINCE = 90
 _RESERVED_SHARED = 1024
 
-_TOOLKIT_NOTE = 1000
 _TOOL_NOTE = 2000
 
 
@@ -90,13 +89,24 @@ def _number(elf: Elf) -> int:
     return (elf.flags >> 8 if elf.abi_version >= 8 else elf.flags) & 0xFF
 
 
+def compiler(elf: Elf) -> str:
+    """ptxas 13.0.88, where the code tells it so exactly."""
+    for note in elf.notes():
+        version = re.search(rb"\bV(\d+\.\d+\.\d+)", bytes(note.description))
+        if note.type == _TOOL_NOTE and version:
+            return f"ptxas {version[1].decode()}"
+    toolkit = _toolkit(elf)
+    return f"ptxas {toolkit // 10}.{toolkit % 10}" if toolkit else ""
+
+
 def _toolkit(elf: Elf) -> int:
-    """126 for CUDA 12.6. It stands in the ELF version until CUDA 12, in a note since."""
+    """126 for CUDA 12.6; 0 where the file does not say."""
     if elf.abi_version < 8:
         return elf.version
     for note in elf.notes():
-        if note.type == _TOOLKIT_NOTE and len(note.description) >= 8:
-            return int.from_bytes(note.description[4:8], "little")
+        release = re.search(rb"\brelease (\d+)\.(\d+)", bytes(note.description))
+        if note.type == _TOOL_NOTE and release:
+            return int(release[1]) * 10 + int(release[2])
     return 0
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Vendor = Literal["nvidia", "amd"]
-ImageKind = Literal["code", "ptx", "ir"]
+Vendor = Literal["nvidia", "amd", "other"]
+ImageKind = Literal["code", "ptx", "ir", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,15 @@ class KernelResources:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One piece of GPU code. `ptx` and `ir` (LTO-IR, LLVM bitcode) run on nothing as they are."""
+    """One piece of GPU code. `ptx` and `ir` (LTO-IR, LLVM bitcode) run on nothing as they are;
+    `other` is not known here (for SYCL, say) and was not looked into.
+    """
 
     module: str
     vendor: Vendor
     kind: ImageKind
-    architecture: str  # compute_90 for PTX
+    architecture: str  # compute_90 for PTX, the target's name for other
+    compiler: str = ""  # ptxas 13.0.88, clang 15.0.6; empty where the code does not say
     relocatable: bool = False  # not linked yet: the linker may still raise stack and registers
 
 
@@ -76,6 +79,15 @@ class Inspection(list[KernelResources]):
     @property
     def ptx(self) -> list[str]:
         return architectures_of(self.images, "ptx")
+
+    @property
+    def compilers(self) -> dict[str, str]:
+        """Architecture to what made its machine code."""
+        found: dict[str, set[str]] = {}
+        for image in self.images:
+            if image.kind == "code" and image.compiler:
+                found.setdefault(image.architecture, set()).add(image.compiler)
+        return {architecture: ", ".join(sorted(names)) for architecture, names in found.items()}
 
     @property
     def ir(self) -> list[str]:

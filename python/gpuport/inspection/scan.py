@@ -84,20 +84,19 @@ class _Scanner:
         elf = Elf(data)
         if elf.machine == MACHINE_CUDA:
             arch = cubin.architecture(elf, label)
-            self._add_code("nvidia", elf, arch, list(cubin.kernels(elf, module, arch)), module)
+            self.kernels += cubin.kernels(elf, module, arch)
+            self._add_code(module, "nvidia", arch, cubin.compiler(elf), elf)
         elif elf.machine == MACHINE_AMDGPU:
             described = amdgpu.metadata(elf)
             arch = amdgpu.architecture(elf, described)
-            self._add_code("amd", elf, arch, list(amdgpu.kernels(described, module, arch)), module)
+            self.kernels += amdgpu.kernels(described, module, arch)
+            self._add_code(module, "amd", arch, amdgpu.compiler(elf), elf)
         else:
             self._host(elf, module)
 
-    def _add_code(
-        self, vendor: Vendor, elf: Elf, arch: str, kernels: list[KernelResources], module: str
-    ) -> None:
+    def _add_code(self, module: str, vendor: Vendor, arch: str, compiler: str, elf: Elf) -> None:
         relocatable = elf.type == RELOCATABLE
-        self.kernels += kernels
-        self.images.append(Image(module, vendor, "code", arch, relocatable))
+        self.images.append(Image(module, vendor, "code", arch, compiler, relocatable))
 
     def _host(self, elf: Elf, module: str) -> None:
         if not elf.sections:
@@ -126,14 +125,19 @@ class _Scanner:
             elif entry.kind == fatbin.LTO_IR:
                 self.images.append(Image(module, "nvidia", "ir", f"lto_{number}"))
             else:
-                raise FormatError(f"fat binary: entry of an unknown kind, {entry.kind}")
+                kind = f"sm_{number} (fat binary entry of kind {entry.kind})"
+                self.images.append(Image(module, "nvidia", "other", kind))
 
     def _bundle(self, data: memoryview, module: str, label: str) -> None:
         for name, content in bundle.bundled(data):
             self._bundle_entry(name, content, module)
 
     def _bundle_entry(self, name: str, content: memoryview, module: str) -> None:
-        if not name.startswith("host-") and len(content):
+        if name.startswith("host-") or not len(content):
+            return
+        if not re.search(r"\b(amdgcn|nvptx64)\b", name):
+            self.images.append(Image(module, "other", "other", name))
+        else:
             # hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-; older: hip-amdgcn-amd-amdhsa-gfx90a
             target = re.search(r"-((?:gfx|sm_)\w+(?:-generic)?(?::\S+)?)$", name)
             self._image(content, module, target[1] if target else "")

@@ -1,4 +1,5 @@
-"""Faults of warp width and portability in CUDA C++: rules with stable ids, each with its reason and its remedy.
+"""Faults of warp width and portability in CUDA C++: rules with stable ids, each with its reason and
+its remedy.
 
 Standard library only. The package is not called `lint` because `gpuport.lint` is the function.
 """

@@ -1,7 +1,7 @@
 """What the lint takes from the translator: tokens, live code, findings, launches.
 
-From the source tree (`PYTHONPATH=python/gpuport python -m linting`) the translator is a top-level package, as in the
-build; installed, it is `gpuport.translate`.
+From the source tree (`PYTHONPATH=python/gpuport python -m linting`) the translator is a top-level
+package, as in the build; installed, it is `gpuport.translate`.
 """
 
 from __future__ import annotations

@@ -17,14 +17,18 @@ def block_barrier(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     name = node.callee
     if name in names.BLOCK_BARRIERS or _is_block_sync(checker, node):
         what = f"'{name}'"
-    elif name in checker.facts.barrier and node.kids[0].kind == "name" and name in checker.unit.by_name:
+    elif name in checker.facts.barrier and node.kids[0].kind == "name":
         what = f"'{name}', which waits for the block,"
     else:
         return
     if any(branch & IN_BLOCK for branch in checker.branches):
-        checker.report("GPL009", node.token, f"{what} stands in a branch that depends on the thread")
+        checker.report(
+            "GPL009", node.token, f"{what} stands in a branch that depends on the thread"
+        )
     else:
-        checker.report("GPL009", node.token, f"{what} is not reached by the threads that left above")
+        checker.report(
+            "GPL009", node.token, f"{what} is not reached by the threads that left above"
+        )
 
 
 def _is_block_sync(checker: Checker, node: Node) -> bool:
@@ -32,7 +36,13 @@ def _is_block_sync(checker: Checker, node: Node) -> bool:
     callee = node.kids[0]
     if callee.text != "sync":
         return False
-    group = callee.kids[0] if callee.kind == "member" and callee.kids else node.arguments[0] if node.arguments else None
+    group = (
+        callee.kids[0]
+        if callee.kind == "member" and callee.kids
+        else node.arguments[0]
+        if node.arguments
+        else None
+    )
     if group is None:
         return False
     if group.kind == "call":
@@ -53,7 +63,7 @@ def warp_operation(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     name = node.callee
     if is_full_warp(checker.unit, node) or (name in names.LEGACY and name in names.SHUFFLES):
         what = f"'{name}' names all lanes"
-    elif name in checker.facts.full_warp and name in checker.unit.by_name and node.kids[0].kind == "name":
+    elif name in checker.facts.full_warp - checker.facts.barrier and node.kids[0].kind == "name":
         what = f"'{name}' works with all lanes"
     else:
         return

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from . import names
 from .syntax import Function, Node, Statement, Variable
 from .unit import Unit
-from .values import IN_BLOCK, IN_WARP, VARIES, Values
+from .values import IN_WARP, INDEX, LANE, VARIES, WARP, Values
 
+_FULL_WARP = " full warp"  # stands for a call of an operation on all lanes; no name of a function
 Report = Callable[[str, int, str, int], None]
 
 
@@ -18,22 +19,20 @@ class Facts:
 
     def __init__(self, unit: Unit) -> None:
         self.results: dict[str, int] = {}
-        self.warp: set[str] = set()  # do warp operations, themselves or through others of the file
-        self.full_warp: set[str] = set()  # with a mask that is always full
-        self.barrier: set[str] = set()  # wait for the block
-        callees = {}
+        self.groups: set[str] = set()  # shuffle within groups whose size is a template argument
+        callees: dict[str, list[set[str]]] = {}  # of each function of a name
         for function in unit.functions:
             called = {call.callee for call in function.calls()}
-            callees[function.name] = callees.get(function.name, set()) | called
-            if called & names.WARP_OPERATIONS:
-                self.warp.add(function.name)
-            if called & names.BLOCK_BARRIERS:
-                self.barrier.add(function.name)
-            if any(is_full_warp(unit, call) for call in function.calls()):
-                self.full_warp.add(function.name)
-        for group in (self.warp, self.full_warp, self.barrier):
-            for _ in range(4):
-                group |= {name for name, called in callees.items() if called & group}
+            called |= {_FULL_WARP for call in function.calls() if is_full_warp(unit, call)}
+            callees.setdefault(function.name, []).append(called)
+        self.warp = _callers(callees, names.WARP_OPERATIONS, any)
+        # Overloads are not told apart: of two with one name, one may be right where the other is
+        # not.
+        self.full_warp = _callers(callees, frozenset([_FULL_WARP]), all)
+        self.barrier = _callers(callees, names.BLOCK_BARRIERS, all)
+        for function in unit.functions:
+            if function.name in self.warp and set(function.template) & set(_group_sizes(function)):
+                self.groups.add(function.name)
         for _ in range(2):
             for function in unit.functions:
                 self._result(unit, function)
@@ -57,8 +56,40 @@ class Facts:
             flags &= VARIES
         if function.result[-1:] == ("*",):
             flags = 0
-        # The value of a function is the same in all lanes as far as anybody can tell, unless it is an index or a mask.
-        self.results[function.name] = self.results.get(function.name, 0) | (flags if flags & ~VARIES else 0)
+        if not flags & (INDEX | WARP) and not (flags & LANE and flags & IN_WARP):
+            # As far as anybody can tell the same for all: a total, a vote, the lane elected.
+            flags &= ~VARIES
+        self.results[function.name] = self.results.get(function.name, 0) | (
+            flags if flags & ~VARIES else 0
+        )
+
+
+def _callers(
+    callees: dict[str, list[set[str]]],
+    operations: frozenset[str],
+    of_overloads: Callable[[Iterable[bool]], bool],
+) -> set[str]:
+    """Names of functions that do one of the operations, themselves or through others here."""
+    found: set[str] = set()
+    for _ in range(5):
+        known = operations | found
+        found |= {
+            name
+            for name, overloads in callees.items()
+            if of_overloads(bool(o & known) for o in overloads)
+        }
+    return found
+
+
+def _group_sizes(function: Function) -> Iterator[str]:
+    """Names that are the width of a shuffle, or half of which is where a loop starts."""
+    for call in function.calls():
+        if call.callee in names.SHUFFLES and call.arguments:
+            yield call.arguments[-1].text
+    for statement in function.statements():
+        initial = statement.variable.initial if statement.variable is not None else None
+        if initial is not None and initial.kind == "binary" and initial.text in ("/", ">>"):
+            yield initial.kids[0].text
 
 
 def is_full_warp(unit: Unit, call: Node) -> bool:
@@ -94,11 +125,21 @@ class Checker:
         self.index_uses: dict[str, int] = {}  # of shared arrays: flags of what indexes them
         self.shared: list[Variable] = []
         self.warp_work = function.name in facts.warp
+        self.mask_names = {  # variables that are the mask of a warp operation
+            call.arguments[0].text
+            for call in function.calls()
+            if call.callee in names.MASKED and call.arguments
+        }
         self._report = report
 
     def report(self, rule: str, token: int, message: str, length: int | None = None) -> None:
         tokens = self.unit.tokens
-        self._report(rule, tokens.start[token], message, len(tokens.text[token]) if length is None else length)
+        self._report(
+            rule,
+            tokens.start[token],
+            message,
+            len(tokens.text[token]) if length is None else length,
+        )
 
     @property
     def divergence(self) -> int:
@@ -199,7 +240,9 @@ class Checker:
             flags |= self.values.flags(node)
         return flags & VARIES
 
-    def _branch(self, flags: int, condition: list[Node], body: list[Statement], rules: Rules) -> None:
+    def _branch(
+        self, flags: int, condition: list[Node], body: list[Statement], rules: Rules
+    ) -> None:
         if not body:
             return
         self.branches.append(flags)
@@ -235,11 +278,13 @@ class Checker:
         else:
             for kid in node.kids:
                 self.expression(kid, rules, below)
-        if node.kind == "assign" and node.kids[0].kind in ("name", "member"):
+        if node.kind == "assign" and _is_variable(node.kids[0]):
             self.values.assign(node.kids[0].text, node.text, node.kids[1])
         elif node.kind == "index" and node.kids[0].kind == "name":
             for index in node.kids[1:]:
-                self.index_uses[node.kids[0].text] = self.index_uses.get(node.kids[0].text, 0) | self.values.flags(index)
+                self.index_uses[node.kids[0].text] = self.index_uses.get(
+                    node.kids[0].text, 0
+                ) | self.values.flags(index)
 
 
 class Rules:
@@ -282,6 +327,11 @@ class Rules:
             rule(checker)
 
 
+def _is_variable(node: Node) -> bool:
+    """A name, or `this->name`; a member of another object has a name of its own."""
+    return node.kind == "name" or (node.kind == "member" and node.kids[0].text == "this")
+
+
 def _target(node: Node) -> str:
     """The name that an assignment gives a value to."""
     if node.kind != "assign":
@@ -302,6 +352,3 @@ def _leaves(body: list[Statement]) -> bool:
     if last.kind == "block":
         return _leaves(last.body)
     return last.kind in ("return", "jump")
-
-
-__all__ = ["IN_BLOCK", "IN_WARP", "Checker", "Facts", "Loop", "Rules"]

@@ -13,7 +13,24 @@ from ._reader import Finding
 from .engine import lint_bytes
 from .rules import RULES, Rule
 
-_SUFFIXES = frozenset([".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cc", ".cxx", ".c", ".inl", ".hip", ".inc", ".ipp", ""])
+_SUFFIXES = frozenset(
+    [
+        ".cu",
+        ".cuh",
+        ".h",
+        ".hpp",
+        ".hxx",
+        ".cpp",
+        ".cc",
+        ".cxx",
+        ".c",
+        ".inl",
+        ".hip",
+        ".inc",
+        ".ipp",
+        "",
+    ]
+)
 _EPILOG = """exit codes: 0 nothing found, 1 something found, 2 the request cannot be met.
 
 A finding is suppressed by a comment on its line or on the line above:
@@ -34,7 +51,9 @@ def main(arguments: Sequence[str] | None = None, prog: str = "gpuport lint") -> 
         return 0
     if not options.source:
         parser.error("no source given")
-    wanted = {rule.id for rule in (_chosen(parser, options.select) if options.select else RULES.values())}
+    wanted = {
+        rule.id for rule in (_chosen(parser, options.select) if options.select else RULES.values())
+    }
     wanted -= {rule.id for rule in _chosen(parser, options.ignore)}
     findings: list[Finding] = []
     files = 0
@@ -51,14 +70,21 @@ def main(arguments: Sequence[str] | None = None, prog: str = "gpuport lint") -> 
     else:
         for finding in findings:
             print(render(finding))
-        print(f"{len(findings)} findings in {files} files", file=sys.stderr)
+        print(f"{_counted(len(findings), 'finding')} in {_counted(files, 'file')}", file=sys.stderr)
     return 1 if findings else 0
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def render(finding: Finding) -> str:
     """A finding as a compiler would print it, the rule in front of the message."""
     plain = finding.render().split("\n")
-    plain[0] = f"{finding.file}:{finding.line}:{finding.column}: {finding.severity} {finding.rule}: {finding.message}"
+    plain[0] = (
+        f"{finding.file}:{finding.line}:{finding.column}: "
+        f"{finding.severity} {finding.rule}: {finding.message}"
+    )
     return "\n".join(plain)
 
 
@@ -69,11 +95,26 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", nargs="*", type=Path, help="a file, or a folder with everything below it")
+    parser.add_argument(
+        "source", nargs="*", type=Path, help="a file, or a folder with everything below it"
+    )
     parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.add_argument("--select", metavar="RULES", action="append", default=[], help="only these; commas or repeated")
-    parser.add_argument("--ignore", metavar="RULES", action="append", default=[], help="all but these")
-    parser.add_argument("--explain", metavar="RULE", action="append", help="why a rule is there and what to write instead")
+    parser.add_argument(
+        "--select",
+        metavar="RULES",
+        action="append",
+        default=[],
+        help="only these; commas or repeated",
+    )
+    parser.add_argument(
+        "--ignore", metavar="RULES", action="append", default=[], help="all but these"
+    )
+    parser.add_argument(
+        "--explain",
+        metavar="RULE",
+        action="append",
+        help="why a rule is there and what to write instead",
+    )
     parser.add_argument("--list", action="store_true", help="every rule in a line")
     return parser
 
@@ -90,7 +131,9 @@ def _chosen(parser: argparse.ArgumentParser, asked: Sequence[str]) -> list[Rule]
 
 
 def _explained(rule: Rule) -> str:
-    body = "\n\n".join(textwrap.fill(text, 96) for text in (rule.explanation, f"Instead: {rule.change}."))
+    body = "\n\n".join(
+        textwrap.fill(text, 96) for text in (rule.explanation, f"Instead: {rule.change}.")
+    )
     return f"{rule.id} {rule.name}: {rule.summary}\n\n{body}"
 
 
@@ -99,7 +142,9 @@ def _files(parser: argparse.ArgumentParser, sources: Sequence[Path]) -> Iterator
     seen: set[Path] = set()
     for source in sources:
         if source.is_dir():
-            found = sorted(p for p in source.rglob("*") if p.suffix.lower() in _SUFFIXES and p.is_file())
+            found = sorted(
+                p for p in source.rglob("*") if p.suffix.lower() in _SUFFIXES and p.is_file()
+            )
         elif source.is_file():
             found = [source]
         else:

@@ -1,12 +1,14 @@
 """From a source to its findings.
 
-A file is looked at as each target compiles it: a branch for one vendor is not wrong for lacking what only another
-needs. Faults of the width count where the code meets a warp of 64 lanes, that is on `hip` and `cpu`.
+A file is looked at as each target compiles it: a branch for one vendor is not wrong for lacking
+what only another needs. Faults of the width count where the code meets a warp of 64 lanes, that is
+on `hip` and `cpu`.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +20,9 @@ from .unit import Unit
 
 _CUDA: dict[str, int | None] = {
     "GP_TARGET_CUDA": 1,
+    "CUDART_VERSION": 13000,
+    "CUDA_VERSION": 13000,
+    "__CUDACC_VER_MAJOR__": 13,
     "GP_TARGET_AMD": None,
     "GP_TARGET_CPU": None,
     "__NVCC__": 1,
@@ -43,6 +48,10 @@ _WIDE = ("hip", "cpu")
 _TRIGGER = re.compile(
     r"<<<|threadIdx|warp|WARP|Warp|lane|Lane|LANE|__shfl|__ballot|__any|__all|__activemask|__match_|__sync|__shared__|"
     r"_mask|WAVEFRONT|tiled_partition"
+)
+_RECURSION = 20000  # the parser bounds how deep its trees are; a level of a tree takes a few calls
+_OWN_WARP_SIZE = re.compile(
+    r"#[ \t]*define[ \t]+warpSize\b|\b(?:const(?:expr)?|enum)\b[^;(){]*[ {]warpSize[ \t]*[={]"
 )
 _HIP_HEADER = re.compile(r"hip/|hipcub|rocprim|rocwmma")
 _RULES = Rules(
@@ -83,8 +92,19 @@ def lint_bytes(data: bytes, name: str) -> list[Finding]:
     text = data.decode("latin-1")
     if _TRIGGER.search(text) is None and "gpuport-lint" not in text:
         return []
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    try:
+        return _lint(text, name)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _lint(text: str, name: str) -> list[Finding]:
     everything = Source(text, name, {})
-    views: dict[str, tuple[Source, set[str]]] = {}  # by what is live: most files are the same for every target
+    views: dict[
+        str, tuple[Source, set[str]]
+    ] = {}  # by what is live: most files are the same for every target
     for target, macros in TARGETS.items():
         source = Source(text, name, macros)
         views.setdefault(source.live, (source, set()))[1].add(target)
@@ -94,10 +114,31 @@ def lint_bytes(data: bytes, name: str) -> list[Finding]:
             if not targets.intersection(_targets(rule)):
                 continue
             line, column, line_text = source.position(offset)
-            finding = Finding(rule, WARNING, name, line, column, message, RULES[rule].change, line_text, length)
+            finding = Finding(
+                rule, WARNING, name, line, column, message, RULES[rule].change, line_text, length
+            )
             findings.setdefault((rule, offset), finding)
+    if any(rule == "GPL006" for rule, _ in findings) and _includes_warp_size(
+        everything, Path(name), set()
+    ):
+        findings = {key: finding for key, finding in findings.items() if key[0] != "GPL006"}
     kept = suppression.apply(everything, list(findings.values()))
     return sorted(kept, key=lambda f: (f.line, f.column, f.rule))
+
+
+def _includes_warp_size(source: Source, path: Path, seen: set[Path]) -> bool:
+    """Whether a header of the project, included in quotes, has a constant of its own that is called
+    warpSize.
+    """
+    for header in source.headers:
+        other = path.parent / header.name
+        if not header.quoted or other in seen or len(seen) > 100 or not other.is_file():
+            continue
+        seen.add(other)
+        inner = Source.from_bytes(other.read_bytes(), str(other), {})
+        if _OWN_WARP_SIZE.search(inner.live) or _includes_warp_size(inner, other, seen):
+            return True
+    return False
 
 
 def _targets(rule: str) -> Iterable[str]:
@@ -119,10 +160,12 @@ def _raw_findings(source: Source, everything: Source) -> list[tuple[str, int, st
     outside = Checker(unit, widths.file_function(), facts, report)
     widths.outside_functions(outside)
     for rule, results in (
+        ("GPL008", launching.shared_by_width(unit)),
         ("GPL013", launching.unchecked(unit)),
+        ("GPL013", launching.dropped_results(unit)),
         ("GPL014", launching.partial_blocks(unit, facts)),
         ("GPL017", widths.chosen_widths(unit, everything.live)),
-        ("GPL018", widths.fixed_constants(unit)),
+        ("GPL018", widths.fixed_constants(unit, everything.live)),
     ):
         for offset, length, message in results:
             report(rule, offset, message, length)

@@ -1,8 +1,9 @@
 """GPL010: shared memory that goes from thread to thread with nothing in between.
 
-Goes through a function in the order of execution, each loop twice, and keeps what was written and read since the last
-barrier. An access is compared by the text of its index; only an index that is linear in the thread, the lane or the
-warp, or a place that one thread writes for all, counts as an exchange. A call that is not known counts as a barrier.
+Goes through a function in the order of execution, each loop twice, and keeps what was written and
+read since the last barrier. An access is compared by the text of its index; only an index that is
+linear in the thread, the lane or the warp, or a place that one thread writes for all, counts as an
+exchange. A call that is not known counts as a barrier.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from .syntax import Node, Statement, Variable, expressions_of
 from .values import IN_BLOCK, INDEX, LANE, WARP
 
 _LINEAR = INDEX | LANE | WARP
-_SHARED_NAME = re.compile(r"s_?(?:data|mem|hmem|hared|cratch)|shared|smem|shmem|scratch", re.IGNORECASE)
+_SHARED_NAME = re.compile(
+    r"s_?(?:data|mem|hmem|hared|cratch)|shared|smem|shmem|scratch", re.IGNORECASE
+)
 _HARMLESS = re.compile(
     r"(?:atomic\w*|min|max|abs|f(?:abs|max|min|ma|mod|loor|loat|loat2half)f?|exp2?f?|expm1f?|logf?|log2f?|r?sqrtf?|pow[fi]?|"
     r"sinf?|cosf?|tanhf?|ceilf?|roundf?|make_\w+|is\w+|static_assert|printf|assert|swap|combine|identity|lift|apply|move|"
@@ -26,9 +29,9 @@ _BARRIER = re.compile(r"sync|barrier|wait|arrive|fence_proxy", re.IGNORECASE)
 
 
 class Access(NamedTuple):
-    """A read or a write of an element: the text of its index, the branches around, the statement."""
+    """A read or a write of an element: the text of its index, and where it stands."""
 
-    index: str
+    place: str
     row: str  # the first index of several
     linear: bool
     guard: tuple[int, ...]
@@ -108,7 +111,9 @@ class Exchange:
                 after.append(self._state)
             first, second = after
             synced = before.synced or first.synced or second.synced
-            if first.synced != second.synced:  # both ways meet again behind one barrier, as far as can be seen
+            if (
+                first.synced != second.synced
+            ):  # both ways meet again behind one barrier, as far as can be seen
                 self._state = first if first.synced else second
             else:
                 first.add(second)
@@ -128,7 +133,9 @@ class Exchange:
         condition = statement.expressions[0] if statement.expressions else None
         if condition is not None and self._values.flags(condition) & IN_BLOCK:
             self._guard = (*guard, statement.token)
-            self._single = single or any(n.kind == "binary" and n.text == "==" for n in condition.walk())
+            self._single = single or any(
+                n.kind == "binary" and n.text == "==" for n in condition.walk()
+            )
         self._body(body)
         self._guard, self._single = guard, single
 
@@ -158,15 +165,23 @@ class Exchange:
         else:
             for kid in node.kids:
                 self._expression(kid)
-            if node.body:
+            if node.kind == "code":
                 self._body(node.body)
+            elif node.body:  # a lambda runs some other time
+                state, self._state = self._state, _State()
+                self._body(node.body)
+                self._state = state
 
     def _call(self, node: Node) -> None:
         name = node.callee
         facts = self._checker.facts
         if name in facts.barrier or _BARRIER.search(name):
             self._state.clear()
-        elif name in self._checker.unit.by_name or name in names.WARP_OPERATIONS or name in names.BIT_COUNTS:
+        elif (
+            name in self._checker.unit.by_name
+            or name in names.WARP_OPERATIONS
+            or name in names.BIT_COUNTS
+        ):
             return
         elif not (_HARMLESS.match(name) or name.startswith("__") or name in self._values.known):
             self._state.clear()
@@ -195,12 +210,20 @@ class Exchange:
         if read:
             for write in self._state.written.get(name, ()):
                 if self._is_exchange(write, access):
-                    self._report(name, access, "read here, written by another thread, with no barrier in between")
+                    self._report(
+                        name,
+                        access,
+                        "read here, written by another thread, with no barrier in between",
+                    )
             self._state.read.setdefault(name, []).append(access)
         else:
             for earlier in self._state.read.get(name, ()):
                 if self._is_reuse(earlier, access):
-                    self._report(name, access, "written here before all threads have read it: no barrier in between")
+                    self._report(
+                        name,
+                        access,
+                        "written here before all threads have read it: no barrier in between",
+                    )
             self._state.written.setdefault(name, []).append(access)
 
     @staticmethod
@@ -208,12 +231,12 @@ class Exchange:
         if write.row and write.row == read.row:
             return False
         if write.linear:
-            return write.index != read.index
+            return write.place != read.place
         return bool(write.guard) and write.single and read.guard[: len(write.guard)] != write.guard
 
     @staticmethod
     def _is_reuse(read: Access, write: Access) -> bool:
-        if read.statement == write.statement or read.single or read.index == write.index:
+        if read.statement == write.statement or read.single or read.place == write.place:
             return False
         if (read.row and read.row == write.row) or (read.guard and read.guard == write.guard):
             return False
@@ -228,20 +251,28 @@ class Exchange:
         if self._values.flags(index) & _LINEAR:
             return True
         known = self._values.known.get(index.text) if index.kind == "name" else None
-        initial = known.variable.initial if known is not None and known.variable is not None else None
+        initial = (
+            known.variable.initial if known is not None and known.variable is not None else None
+        )
         return initial is not None and bool(self._values.flags(initial) & INDEX)
 
     def _text(self, node: Node) -> str:
         """A spelling of an index in which names of the plain thread index are the same."""
         if node.kind == "name":
             known = self._values.known.get(node.text)
-            initial = known.variable.initial if known is not None and known.variable is not None else None
+            initial = (
+                known.variable.initial if known is not None and known.variable is not None else None
+            )
             if initial is not None and initial.kind in ("member", "cast"):
                 return self._text(initial)
             return node.text
         if node.kind == "cast":
             return self._text(node.kids[0])
-        return f"{node.text}({','.join(self._text(kid) for kid in node.kids)})" if node.kids else node.text
+        return (
+            f"{node.text}({','.join(self._text(kid) for kid in node.kids)})"
+            if node.kids
+            else node.text
+        )
 
 
 def _indices(node: Node) -> list[Node]:
@@ -259,21 +290,29 @@ def _base(node: Node) -> Node:
 
 
 def _shared_names(checker: Checker) -> dict[str, bool]:
-    """Names of shared objects, true for arrays and pointers; `volatile` ones have a finding of their own."""
+    """Names of shared objects, true for arrays and pointers; `volatile` ones have a finding of
+    their own.
+    """
     found: dict[str, bool] = {}
     variables = [s.variable for s in checker.function.statements() if s.variable is not None]
     for variable in variables:
         if variable.shared and "volatile" not in variable.type:
             # An object of a class may bring its own barriers.
-            plain = bool(variable.bounds) or any(w in ("int", "unsigned", "float", "double", "bool", "T") for w in variable.type)
+            plain = bool(variable.bounds) or any(
+                w in ("int", "unsigned", "float", "double", "bool", "T") for w in variable.type
+            )
             if plain:
-                found[variable.name] = bool(variable.bounds)
+                found[variable.name] = bool(variable.bounds) or "extern" in variable.type
     for variable in variables:
         if variable.pointer and variable.initial is not None and "volatile" not in variable.type:
             if any(n.kind == "name" and n.text in found for n in variable.initial.walk()):
                 found[variable.name] = True
     for parameter in checker.function.parameters:
-        if parameter.pointer and "volatile" not in parameter.type and _SHARED_NAME.search(parameter.name):
+        if (
+            parameter.pointer
+            and "volatile" not in parameter.type
+            and _SHARED_NAME.search(parameter.name)
+        ):
             found[parameter.name] = True
     return found
 
@@ -290,9 +329,19 @@ def volatile_exchange(checker: Checker) -> None:
     for variable in variables:
         if "volatile" not in variable.type or not (variable.pointer or variable.shared):
             continue
-        shared = variable.shared or _SHARED_NAME.search(variable.name) or _from_shared(checker, variable)
-        if shared and checker.index_uses.get(variable.name, 0) & _LINEAR and _is_written(checker, variable.name):
-            checker.report("GPL010", variable.token, f"'{variable.name}' is exchanged between threads through volatile")
+        shared = (
+            variable.shared or _SHARED_NAME.search(variable.name) or _from_shared(checker, variable)
+        )
+        if (
+            shared
+            and checker.index_uses.get(variable.name, 0) & _LINEAR
+            and _is_written(checker, variable.name)
+        ):
+            checker.report(
+                "GPL010",
+                variable.token,
+                f"'{variable.name}' is exchanged between threads through volatile",
+            )
 
 
 def _from_shared(checker: Checker, variable: Variable) -> bool:

@@ -1,4 +1,4 @@
-"""Expressions, by precedence. What is not understood becomes an `other` node; nothing is refused."""
+"""Expressions, by precedence. What is not understood becomes an `other` node, never an error."""
 
 from __future__ import annotations
 
@@ -23,15 +23,20 @@ _BINARY = {
     "or": 4,
     "->*": 15,
 }
+_UNARY = 16  # binds closer than any binary operator
+MOST_NESTED = 100
 _ASSIGN = frozenset(["=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="])
 _PREFIX = frozenset(["+", "-", "!", "~", "*", "&", "&&", "++", "--", "not", "compl"])
 BUILTIN = frozenset(
-    "bool char short int long float double void signed unsigned auto wchar_t char8_t char16_t char32_t __int128".split()
+    "bool char short int long float double void signed unsigned auto wchar_t char8_t char16_t "
+    "char32_t __int128".split()
 )
-_NAMED_CAST = frozenset(["static_cast", "reinterpret_cast", "const_cast", "dynamic_cast", "bit_cast"])
+_NAMED_CAST = frozenset(
+    ["static_cast", "reinterpret_cast", "const_cast", "dynamic_cast", "bit_cast"]
+)
 _NOT_OPERAND = frozenset(
-    "return if else for while do switch case default break continue goto try catch using typedef struct class "
-    "enum union namespace template public private protected typename".split()
+    "return if else for while do switch case default break continue goto try catch using typedef "
+    "struct class enum union namespace template public private protected typename".split()
 )
 
 
@@ -41,23 +46,53 @@ class ExpressionParser:
     def __init__(self, tokens: Tokens, statements: Callable[[int, int], list[Statement]]) -> None:
         self._tokens = tokens
         self._statements = statements
+        self._depth = 0
 
     def whole(self, start: int, end: int) -> Node:
         """The expression that fills a range; a `code` node where statements fill it."""
-        node, at = self.parse(start, end)
-        if at >= end:
-            return node
+        end = min(end, len(self._tokens))
+        if not self._holds_statements(start, end):
+            node, at = self.parse(start, end)
+            if at >= end:
+                return node
+            first = Statement("expression", start)
+            first.expressions.append(node)
+            code = Node("code", "", start)
+            code.body = [first, *self._statements(at, end)]
+            return code
         code = Node("code", "", start)
         code.body = self._statements(start, end)
         return code
 
+    def _holds_statements(self, at: int, end: int) -> bool:
+        tokens = self._tokens
+        while at < end:
+            if tokens.text[at] == ";":
+                return True
+            at = tokens.close(at, end) + 1 if tokens.text[at] in ("(", "[", "{") else at + 1
+        return False
+
     def parse(self, at: int, end: int, least: int = 0) -> tuple[Node, int]:
         """The longest expression from `at` on, and the token after it."""
+        self._depth += 1
+        try:
+            if self._depth > MOST_NESTED:
+                return Node("other", "", min(at, end - 1)), end
+            return self._parse(at, end, least)
+        finally:
+            self._depth -= 1
+
+    def _parse(self, at: int, end: int, least: int) -> tuple[Node, int]:
         tokens = self._tokens
         left, at = self._unary(at, end)
         while at < end:
             text = tokens.text[at]
-            if text == ">" and at + 1 < end and tokens.text[at + 1] in (">", ">=") and tokens.start[at + 1] == tokens.start[at] + 1:
+            if (
+                text == ">"
+                and at + 1 < end
+                and tokens.text[at + 1] in (">", ">=")
+                and tokens.start[at + 1] == tokens.start[at] + 1
+            ):
                 break
             power = _BINARY.get(text)
             if power is not None:
@@ -104,7 +139,9 @@ class ExpressionParser:
             text = tokens.text[at]
             if text in ("(", "[", "{"):
                 at = tokens.close(at, end)
-            elif text == "<" and at and (tokens.kind[at - 1] == "name" or tokens.text[at - 1] == "]"):
+            elif (
+                text == "<" and at and (tokens.kind[at - 1] == "name" or tokens.text[at - 1] == "]")
+            ):
                 after = tokens.angle(at, end)
                 at = after - 1 if after > 0 else at
             elif text == ",":
@@ -118,7 +155,7 @@ class ExpressionParser:
             return Node("other", "", max(0, min(at, len(tokens) - 1))), at
         text = tokens.text[at]
         if text in _PREFIX:
-            operand, after = self._unary(at + 1, end)
+            operand, after = self.parse(at + 1, end, _UNARY)
             return Node("unary", text, at, [operand]), after
         if text in ("sizeof", "alignof", "decltype", "noexcept"):
             after = at + 1
@@ -126,22 +163,28 @@ class ExpressionParser:
                 after += 1
             if after < end and tokens.text[after] == "(":
                 return Node("other", text, at), tokens.close(after, end) + 1
-            _, after = self._unary(after, end)
+            _, after = self.parse(after, end, _UNARY)
             return Node("other", text, at), after
         if text in ("new", "delete", "throw", "co_await", "co_yield"):
-            _, after = self._unary(at + 1, end)
+            _, after = self.parse(at + 1, end, _UNARY)
             return Node("other", text, at), after
         if text == "(":
             close = tokens.close(at, end)
-            if close < end and self._is_type(at + 1, close) and self._starts_operand(close + 1, end):
-                operand, after = self._unary(close + 1, end)
+            if (
+                close < end
+                and self._is_type(at + 1, close)
+                and self._starts_operand(close + 1, end)
+            ):
+                operand, after = self.parse(close + 1, end, _UNARY)
                 words = tokens.text[at + 1 : close]
                 return Node("cast", " ".join(words), at, [operand]), after
         node, at = self._primary(at, end)
         return self._postfix(node, at, end)
 
     def _is_type(self, start: int, end: int) -> bool:
-        """Whether a range between parentheses reads as a type: `unsigned long`, `std::uint32_t`, `T*`."""
+        """Whether a range between parentheses reads as a type: `unsigned long`, `std::uint32_t`,
+        `T*`.
+        """
         tokens = self._tokens
         if start >= end:
             return False
@@ -165,7 +208,9 @@ class ExpressionParser:
             at += 1
         plain = end - start == 1 and tokens.kind[start] == "name"
         # `(T)x`: one name in parentheses before a name or a number can only be a cast.
-        return certain or (plain and end + 1 < len(tokens) and tokens.kind[end + 1] in ("name", "number"))
+        return certain or (
+            plain and end + 1 < len(tokens) and tokens.kind[end + 1] in ("name", "number")
+        )
 
     def _starts_operand(self, at: int, end: int) -> bool:
         if at >= end:
@@ -206,7 +251,11 @@ class ExpressionParser:
                 continue
             if tokens.text[at] == "template" and at + 1 < end:
                 at += 1
-            if tokens.kind[at] != "name" or (tokens.text[at] in _NOT_OPERAND and node.kind == "other" and tokens.text[at] != "typename"):
+            if tokens.kind[at] != "name" or (
+                tokens.text[at] in _NOT_OPERAND
+                and node.kind == "other"
+                and tokens.text[at] != "typename"
+            ):
                 return node, max(at, node.token + 1)
             if tokens.text[at] == "typename":
                 at += 1
@@ -238,7 +287,11 @@ class ExpressionParser:
             if text == "(":
                 close = tokens.close(at, end)
                 node = self._call(node, at, close)
-            elif text == "{" and node.kind == "name" and (node.template or node.scoped or self._brace_follows_type(node, at)):
+            elif (
+                text == "{"
+                and node.kind == "name"
+                and (node.template or node.scoped or self._brace_follows_type(node, at))
+            ):
                 close = tokens.close(at, end)
                 node = self._call(node, at, close)
             elif text == "[":
@@ -294,7 +347,14 @@ class ExpressionParser:
             elif tokens.text[after] == "<":
                 stop = tokens.angle(after, end)
                 after = stop if stop > 0 else after + 1
-            elif tokens.kind[after] == "name" or tokens.text[after] in ("->", "::", "*", "&", ">", ","):
+            elif tokens.kind[after] == "name" or tokens.text[after] in (
+                "->",
+                "::",
+                "*",
+                "&",
+                ">",
+                ",",
+            ):
                 after += 1
             else:
                 return node, after

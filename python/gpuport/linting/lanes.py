@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import names
 from .checker import Checker
+from .constants import Constants
 from .syntax import Node, Statement, Variable, expressions_of
 from .values import GLOBAL, INDEX, LANE, THREADS, WARP
 
@@ -12,15 +13,12 @@ _WIDTHS = (32, 64)
 _LAST = (31, 63)
 
 
+_WRITTEN = Constants()  # with no names in it: what has a value here is written out in numbers
+
+
 def _literal(node: Node) -> int | None:
-    """The value of a number that is written out here."""
-    if node.kind != "number":
-        return None
-    digits = node.text.rstrip("uUlL")
-    try:
-        return int(digits, 0)
-    except ValueError:
-        return None
+    """The value of a number, or of an expression of numbers such as `32 - 1`."""
+    return _WRITTEN.value(node)
 
 
 def _named(checker: Checker, node: Node, values: tuple[int, ...]) -> bool:
@@ -30,7 +28,11 @@ def _named(checker: Checker, node: Node, values: tuple[int, ...]) -> bool:
     if constant is None or checker.unit.constants.value(node) not in values:
         return False
     value = checker.unit.constants.value(constant.value)
-    if value in (32, 64, 5, 6, 31, 63) and (names.WIDTH.match(constant.name) or names.LOG_WIDTH.match(constant.name) or not names.TILE.match(constant.name)):
+    if value in (32, 64, 5, 6, 31, 63) and (
+        names.WIDTH.match(constant.name)
+        or names.LOG_WIDTH.match(constant.name)
+        or not names.TILE.match(constant.name)
+    ):
         checker.unit.widths.setdefault(constant.name, constant)
     return True
 
@@ -49,19 +51,31 @@ def thread_index(checker: Checker, node: Node, parents: tuple[Node, ...]) -> Non
         return
     value = _literal(right)
     if value not in values:
-        if checker.warp_work or names.LANE.match(checker.target) or names.WARP.match(checker.target):
+        if (
+            checker.warp_work
+            or names.LANE.match(checker.target)
+            or names.WARP.match(checker.target)
+        ):
             _named(checker, right, values)
         return
     named = names.LANE.match(checker.target) or names.WARP.match(checker.target)
     doubtful = flags & GLOBAL or value in (64, 63, 6)
-    if not (named or checker.warp_work) and (doubtful or _is_tile(checker) or _is_word_index(checker)):
+    if not (named or checker.warp_work) and (
+        doubtful or _is_tile(checker) or _is_word_index(checker)
+    ):
         return
     what = "lane" if operator in ("%", "&") else "warp"
-    checker.report("GPL007", right.token, f"'{operator} {right.text}' of a thread index is its {what} at one width only")
+    checker.report(
+        "GPL007",
+        right.token,
+        f"'{operator} {value}' of a thread index is its {what} at one width only",
+    )
 
 
 def _is_tile(checker: Checker) -> bool:
-    """Whether the function works on two-dimensional tiles in shared memory, with no operation of a warp."""
+    """Whether the function works on two-dimensional tiles in shared memory, with no operation of a
+    warp.
+    """
     return any(len(variable.bounds) >= 2 for variable in checker.shared)
 
 
@@ -94,7 +108,11 @@ def lane_arithmetic(checker: Checker, node: Node, parents: tuple[Node, ...]) -> 
             checker.report("GPL001", other.token, f"a warp number times a literal {value}")
         elif this is node.kids[0] and flags & WARP and operator == "<<" and value in (5, 6):
             checker.report("GPL001", other.token, f"a warp number shifted by a literal {value}")
-        elif this is node.kids[0] and flags & THREADS and checker.warp_work:
+        elif (
+            this is node.kids[0]
+            and flags & THREADS
+            and (checker.warp_work or "warp" in checker.target.lower())
+        ):
             if (operator == "/" and value in _WIDTHS) or (operator == ">>" and value in (5, 6)):
                 checker.report("GPL001", other.token, f"the number of warps by a literal {value}")
         else:
@@ -114,13 +132,19 @@ def warp_branch(checker: Checker, statement: Statement) -> None:
                     continue
                 flags = checker.values.flags(this)
                 if flags & INDEX and not flags & LANE and _works_as_warp(checker, statement):
-                    checker.report("GPL001", other.token, f"a branch for the first {value} threads, around what a warp does together")
+                    checker.report(
+                        "GPL001",
+                        other.token,
+                        f"a branch for the first {value} threads, around what a warp does together",
+                    )
 
 
 def _works_as_warp(checker: Checker, statement: Statement) -> bool:
     for node in expressions_of(statement.body):
         if node.kind == "call" and (
-            node.callee in names.WARP_OPERATIONS or node.callee in checker.facts.warp or "warp" in node.callee.lower()
+            node.callee in names.WARP_OPERATIONS
+            or node.callee in checker.facts.warp
+            or "warp" in node.callee.lower()
         ):
             return True
     return False
@@ -138,22 +162,59 @@ def shuffle(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     if width is not None:
         value = _literal(width)
         if value in _WIDTHS:
-            checker.report("GPL002", width.token, f"the width of '{node.callee}' is a literal {value}")
+            checker.report(
+                "GPL002", width.token, f"the width of '{node.callee}' is a literal {value}"
+            )
         elif value is not None and (value <= 0 or value & (value - 1)):
-            checker.report("GPL016", width.token, f"the width of '{node.callee}' is {value}, no power of two")
+            checker.report(
+                "GPL016", width.token, f"the width of '{node.callee}' is {value}, no power of two"
+            )
         elif value is None:
             _named(checker, width, _WIDTHS)
     if width is not None and group not in _WIDTHS:
+        _group_tree(checker, where)
         return
     kind = node.callee.removesuffix("_sync")
     value = _literal(where)
     if kind == "__shfl":
         if value in _LAST:
-            checker.report("GPL002", where.token, f"source lane {value} is the last lane at one width only")
-    elif value in (16, 32):
-        checker.report("GPL002", where.token, f"a shuffle over {value} lanes starts a tree for one width")
+            checker.report(
+                "GPL002", where.token, f"source lane {value} is the last lane at one width only"
+            )
+    elif value in (16, 32) and not _asks_for_group(checker):
+        checker.report(
+            "GPL002", where.token, f"a shuffle by {value} lanes is half a warp at one width only"
+        )
     elif value is None:
         _offset(checker, where)
+
+
+def _asks_for_group(checker: Checker) -> bool:
+    """Whether a condition around asks how many lanes the group has."""
+    return any(
+        n.kind in ("name", "member") and names.GROUP_SIZE.match(n.text)
+        for condition in checker.conditions
+        for n in condition.walk()
+    )
+
+
+def _start(checker: Checker, where: Node) -> Node | None:
+    """What the offset of a shuffle starts at, where it is a variable."""
+    loop = checker.loops.get(where.text)
+    if loop is not None:
+        return loop.initial
+    known = checker.values.known.get(where.text)
+    return known.literal if known is not None else None
+
+
+def _group_tree(checker: Checker, where: Node) -> None:
+    """GPL016 for a tree that starts at half a group."""
+    if where.kind == "cast":
+        where = where.kids[0]
+    start = _start(checker, where) if where.kind == "name" else None
+    if start is not None and start.kind == "binary" and start.text in ("/", ">>"):
+        if not _named(checker, start, (16, 32)):
+            _unrefused_group(checker, start.kids[0])
 
 
 def _offset(checker: Checker, where: Node) -> None:
@@ -162,27 +223,29 @@ def _offset(checker: Checker, where: Node) -> None:
         where = where.kids[0]
     if where.kind != "name":
         return
-    loop = checker.loops.get(where.text)
-    starts = [loop.initial] if loop is not None else []
-    known = checker.values.known.get(where.text)
-    if loop is None and known is not None:
-        starts.append(known.literal)
-    for start in starts:
-        if start is None:
-            continue
+    start = _start(checker, where)
+    if start is not None:
         value = _literal(start)
         if value in (16, 32):
-            checker.report("GPL002", start.token, f"a tree of shuffles that starts at {value} is for one width")
+            checker.report(
+                "GPL002", start.token, f"a tree of shuffles that starts at {value} is for one width"
+            )
             return
-        if start.kind == "binary" and start.text in ("/", ">>") and not _named(checker, start, (16, 32)):
-            _unrefused_group(checker, start.kids[0])
-        elif start.kind != "binary":
+        if start.kind != "binary":
             _named(checker, start, (16, 32))
+    _group_tree(checker, where)
+    loop = checker.loops.get(where.text)
     condition = loop.condition if loop is not None else None
     if condition is not None and condition.kind == "binary" and condition.text in ("<", "<="):
         limit = condition.kids[1]
-        if _literal(limit) == (32 if condition.text == "<" else 16) or (condition.text == "<" and _literal(limit) == 64):
-            checker.report("GPL002", limit.token, f"a tree of shuffles that ends at {limit.text} is for one width")
+        if _literal(limit) == (32 if condition.text == "<" else 16) or (
+            condition.text == "<" and _literal(limit) == 64
+        ):
+            checker.report(
+                "GPL002",
+                limit.token,
+                f"a tree of shuffles that ends at {limit.text} is for one width",
+            )
         elif condition.text == "<":
             _named(checker, limit, _WIDTHS)
 
@@ -212,7 +275,8 @@ def group_template(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     if value is None or (value > 0 and not value & (value - 1)):
         return
     wrapper = checker.unit.by_name.get(node.text)
-    if "tiled_partition" in node.text or "tile" == node.text[-4:] or (wrapper is not None and wrapper.name in checker.facts.warp):
+    group = "tiled_partition" in node.text or node.text == "thread_block_tile"
+    if group or (wrapper is not None and wrapper.name in checker.facts.groups):
         checker.report("GPL016", first, f"a group of {value} lanes: no power of two")
 
 
@@ -221,15 +285,21 @@ def shared_bound(checker: Checker, variable: Variable) -> None:
     if not variable.shared:
         return
     for bound in variable.bounds:
-        for node in bound.walk():
-            if node.kind == "binary" and node.text in ("/", ">>"):
-                values = _WIDTHS if node.text == "/" else (5, 6)
-                if _literal(node.kids[1]) in values:
-                    checker.report(
-                        "GPL008", node.kids[1].token, f"'{variable.name}' has one element for each {'32' if _literal(node.kids[1]) in (32, 5) else '64'} threads"
-                    )
-                else:
-                    _named(checker, node.kids[1], values)
+        constant = checker.unit.constants.find(bound.text) if bound.kind == "name" else None
+        expression = bound if constant is None else constant.value
+        for node in expression.walk():
+            if node.kind != "binary" or node.text not in ("/", ">>"):
+                continue
+            values = _WIDTHS if node.text == "/" else (5, 6)
+            value = _literal(node.kids[1])
+            if value in values:
+                threads = 32 if value in (32, 5) else 64
+                at = node.kids[1].token if constant is None else bound.token
+                checker.report(
+                    "GPL008", at, f"'{variable.name}' has one element for each {threads} threads"
+                )
+            else:
+                _named(checker, node.kids[1], values)
 
 
 def shared_index(checker: Checker) -> None:
@@ -241,7 +311,9 @@ def shared_index(checker: Checker) -> None:
         if uses & (LANE | WARP):
             by = "warp" if uses & WARP else "lane"
             checker.report(
-                "GPL008", variable.bounds[0].token, f"'{variable.name}' is indexed by {by} and sized for one width"
+                "GPL008",
+                variable.bounds[0].token,
+                f"'{variable.name}' is indexed by {by} and sized for one width",
             )
 
 
@@ -250,4 +322,6 @@ def width_default(checker: Checker, variable: Variable) -> None:
     if variable.initial is None or not checker.warp_work or not names.GROUP.match(variable.name):
         return
     if _literal(variable.initial) in _WIDTHS and not variable.pointer:
-        checker.report("GPL002", variable.initial.token, f"the default of '{variable.name}' is one width")
+        checker.report(
+            "GPL002", variable.initial.token, f"the default of '{variable.name}' is one width"
+        )

@@ -11,8 +11,21 @@ from .lexer import integer
 from .unit import Unit
 
 _LAST_NAME = re.compile(r"(\w+)[ \t\r\n]*(?:<[^;{}]*>)?[ \t\r\n]*\Z", re.ASCII)
+_MACRO_NAME = re.compile(r"[ \t]*(\w+)", re.ASCII)
 _LAST_ERROR = re.compile(r"\b(?:cuda|hip)(?:GetLastError|PeekAtLastError)\b")
 _CALL = re.compile(r"\b(\w+)\s*\(\s*([\w:]*)\s*(\(?)", re.ASCII)
+_LAUNCH_CALLS = frozenset(
+    f"{vendor}{call}"
+    for vendor in ("cuda", "hip")
+    for call in (
+        "LaunchKernel",
+        "LaunchKernelExC",
+        "LaunchKernelEx",
+        "LaunchCooperativeKernel",
+        "LaunchKernelGGL",
+    )
+)
+_BY_WIDTH = re.compile(r"/\s*(?:32|64)\b|>>\s*[56]\b")
 _DIM3 = re.compile(r"\s*(?:dim3\s*[({])?\s*(\w+)\s*(?:,\s*1\s*(?:,\s*1\s*)?)?[)}]?\s*\Z", re.ASCII)
 
 
@@ -21,12 +34,67 @@ def unchecked(unit: Unit) -> list[tuple[int, int, str]]:
     found = []
     live = unit.source.live
     for launch in unit.launches:
-        directive = unit.source.directive_at(launch.open)
-        # The check may stand in a function around the lambda that launches.
-        end = directive.end if directive is not None else _function_end(unit, launch.open)
-        if not is_checked(live[launch.close : end]):
+        if not _checked_after(unit, launch.close):
             name = live[slice(*launch.kernel)].split("<")[0].strip()
-            found.append((launch.kernel[0], len(name), f"nothing checks whether the launch of '{name}' succeeded"))
+            message = f"nothing checks whether the launch of '{name}' succeeded"
+            found.append((launch.kernel[0], len(name), message))
+    return found
+
+
+def dropped_results(unit: Unit) -> list[tuple[int, int, str]]:
+    """GPL013 for launches by function: their result is an error code."""
+    found = []
+    for function in unit.functions:
+        for statement in function.statements():
+            node = statement.expressions[0] if statement.kind == "expression" else None
+            if node is None or node.kind != "call" or node.callee not in _LAUNCH_CALLS:
+                continue
+            at = unit.tokens.start[node.token]
+            if not _checked_after(unit, at):
+                message = f"nothing looks at what '{node.callee}' returns"
+                found.append((at, len(node.callee), message))
+    return found
+
+
+def _checked_after(unit: Unit, at: int) -> bool:
+    """Whether a check follows in the function or macro, or after a place of the file that uses it.
+
+    The function is the outermost: a check may stand behind the lambda that launches.
+    """
+    live = unit.source.live
+    directive = unit.source.directive_at(at)
+    if directive is not None:
+        macro = _MACRO_NAME.match(live, directive.body)
+        start, end, name = directive.start, directive.end, macro[1] if macro else ""
+    else:
+        start, end, name = _function_around(unit, at)
+    if is_checked(live[at:end]):
+        return True
+    if not name:
+        return False
+    for use in re.finditer(rf"\b{re.escape(name)}\b", live):
+        if start <= use.start() < end or unit.source.directive_at(use.start()) is not None:
+            continue
+        _, user_end, user = _function_around(unit, use.start())
+        if user and user != name and is_checked(live[use.end() : user_end]):
+            return True
+    return False
+
+
+def shared_by_width(unit: Unit) -> list[tuple[int, int, str]]:
+    """GPL008 in the dynamic shared memory of a launch."""
+    found = []
+    for launch in unit.launches:
+        for start, end in launch.arguments[2:3]:
+            match = _BY_WIDTH.search(unit.source.live, start, end)
+            if match is not None:
+                found.append(
+                    (
+                        match.start(),
+                        len(match.group()),
+                        "shared memory by a literal number of threads a warp",
+                    )
+                )
     return found
 
 
@@ -44,8 +112,10 @@ def is_checked(rest: str) -> bool:
     return False
 
 
-def _function_end(unit: Unit, offset: int) -> int:
-    return next((end for start, end in unit.bodies if start <= offset < end), len(unit.source.live))
+def _function_around(unit: Unit, offset: int) -> tuple[int, int, str]:
+    """Where the function around an offset starts and ends, and its name."""
+    inside = (body for body in unit.bodies if body[0] <= offset < body[1])
+    return next(inside, (0, len(unit.source.live), ""))
 
 
 def partial_blocks(unit: Unit, facts: Facts) -> list[tuple[int, int, str]]:
@@ -61,7 +131,14 @@ def partial_blocks(unit: Unit, facts: Facts) -> list[tuple[int, int, str]]:
             start, end = launch.arguments[1]
             text = live[start:end]
             at = start + len(text) - len(text.lstrip())
-            found.append((at, len(text.strip()), f"a block of {size} threads is no whole number of 64-lane warps, and '{kernel[1]}' works with warps"))
+            found.append(
+                (
+                    at,
+                    len(text.strip()),
+                    f"a block of {size} threads is no whole number of 64-lane warps, "
+                    f"and '{kernel[1]}' works with warps",
+                )
+            )
     return found
 
 

@@ -12,7 +12,9 @@ _INTEGER = re.compile(r"(0[xX][\da-fA-F']+|0[bB][01']+|[\d']+)([uUlLzZ]*)\Z")
 
 
 class Tokens:
-    """Parallel lists: text, kind and offset of each token; `pair` maps an opening bracket to its closing one."""
+    """Parallel lists: text, kind and offset of each token; `pair` maps an opening bracket to its
+    closing one.
+    """
 
     def __init__(self, code: str, offset: int = 0) -> None:
         self.text: list[str] = []
@@ -32,7 +34,8 @@ class Tokens:
             if text in _OPENERS:
                 opened.append(index)
             elif text in _CLOSERS:
-                # An unbalanced bracket is dropped: code of two branches of a conditional may close twice.
+                # An unbalanced bracket is dropped: code of two branches of a conditional may close
+                # twice.
                 for at in range(len(opened) - 1, max(-1, len(opened) - 9), -1):
                     if _OPENERS[self.text[opened[at]]] == text:
                         self.pair[opened[at]] = index
@@ -47,7 +50,9 @@ class Tokens:
         return min(self.pair.get(opener, end), end)
 
     def angle(self, opener: int, end: int) -> int:
-        """The token after the template list that opens with the `<` at `opener`, or -1 if it is a comparison."""
+        """The token after the template list that opens with the `<` at `opener`, or -1 if it is a
+        comparison.
+        """
         depth = 0
         at = opener
         while at < end:
@@ -72,10 +77,25 @@ class Tokens:
             return True
         if self.text[at] in ("(", "::", "{", "...", "&", "*", "&&") or self.kind[at] == "name":
             return self.text[at] in ("(", "::", "{") or self._hugs(opener)
-        return self._hugs(opener) and self.text[at] in (")", ",", ";", "]", "}", ">", ">>", "=", "?", ":", "==", "<<<")
+        return self._hugs(opener) and self.text[at] in (
+            ")",
+            ",",
+            ";",
+            "]",
+            "}",
+            ">",
+            ">>",
+            "=",
+            "?",
+            ":",
+            "==",
+            "<<<",
+        )
 
     def _hugs(self, opener: int) -> bool:
-        return opener > 0 and self.start[opener - 1] + len(self.text[opener - 1]) == self.start[opener]
+        return (
+            opener > 0 and self.start[opener - 1] + len(self.text[opener - 1]) == self.start[opener]
+        )
 
 
 def integer(literal: str) -> tuple[int, str] | None:

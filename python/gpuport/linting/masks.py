@@ -6,7 +6,7 @@ from . import names
 from .checker import Checker
 from .lexer import integer
 from .syntax import Node, Variable
-from .values import LANE, MASK, MASK32
+from .values import LANE, MASK, MASK32, THREAD
 
 _FULL = 0xFFFFFFFF
 _WRAPPER_WORDS = ("warp", "shuffle", "shfl", "ballot")
@@ -32,11 +32,23 @@ def mask_argument(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
             takes_mask = any(word in name.lower() for word in _WRAPPER_WORDS)
         if takes_mask:
             _report_mask(checker, argument, f"a mask given to '{name}'", partial=False)
+        if wrapper is not None and not wrapper.macro and position < len(wrapper.parameters):
+            parameter = wrapper.parameters[position]
+            if checker.values.flags(argument) & MASK and names.is_narrow(
+                parameter.type, checker.unit.aliases
+            ):
+                checker.report(
+                    "GPL004",
+                    argument.token,
+                    f"a mask of lanes goes to '{parameter.name}' of '{name}', which has 32 bits",
+                )
 
 
 def _report_mask(checker: Checker, node: Node, what: str, *, partial: bool) -> None:
     value = node
-    if node.kind == "cast" and not names.is_narrow(tuple(node.text.split(" ")), checker.unit.aliases):
+    if node.kind == "cast" and not names.is_narrow(
+        tuple(node.text.split(" ")), checker.unit.aliases
+    ):
         value = node.kids[0]
         if value.kind != "number":
             return
@@ -89,33 +101,54 @@ def narrowed(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
     """GPL004 in a cast or an assignment."""
     aliases = checker.unit.aliases
     if node.kind == "cast":
-        if names.is_narrow(tuple(node.text.split(" ")), aliases) and checker.values.flags(node.kids[0]) & MASK:
+        if (
+            names.is_narrow(tuple(node.text.split(" ")), aliases)
+            and checker.values.flags(node.kids[0]) & MASK
+        ):
             checker.report("GPL004", node.token, f"a mask of lanes is cast to '{node.text}'")
     elif node.kind == "assign" and node.text in ("=", "&=", "|=", "^="):
         left = node.kids[0]
         if left.kind not in ("name", "member") or not checker.values.flags(node.kids[1]) & MASK:
             return
-        known = checker.values.known.get(left.text)
+        known = checker.values.known.get(left.text) if left.kind == "name" else None
         variable = known.variable if known is not None else None
         if variable is None:
-            variable = next((v for v in checker.unit.variables if v.name == left.text and v.type), None)
+            variable = next(
+                (v for v in checker.unit.variables if v.name == left.text and v.type), None
+            )
         if variable is not None and names.is_narrow(variable.type, aliases):
-            checker.report("GPL004", left.token, f"a mask of lanes is kept in '{left.text}', which has 32 bits")
+            checker.report(
+                "GPL004", left.token, f"a mask of lanes is kept in '{left.text}', which has 32 bits"
+            )
 
 
 def narrow_variable(checker: Checker, variable: Variable) -> None:
     """GPL004 in a declaration."""
     if variable.initial is None or variable.pointer or variable.bounds:
         return
-    if checker.values.flags(variable.initial) & MASK and names.is_narrow(variable.type, checker.unit.aliases):
-        checker.report("GPL004", variable.token, f"a mask of lanes is kept in '{variable.name}', which has 32 bits")
+    if checker.values.flags(variable.initial) & MASK and names.is_narrow(
+        variable.type, checker.unit.aliases
+    ):
+        checker.report(
+            "GPL004",
+            variable.token,
+            f"a mask of lanes is kept in '{variable.name}', which has 32 bits",
+        )
 
 
 def narrow_result(checker: Checker, value: Node) -> None:
     """GPL004 in a return statement."""
     result = checker.function.result
-    if checker.values.flags(value) & MASK and "*" not in result and names.is_narrow(result, checker.unit.aliases):
-        checker.report("GPL004", value.token, f"a mask of lanes is returned by '{checker.function.name}' in 32 bits")
+    if (
+        checker.values.flags(value) & MASK
+        and "*" not in result
+        and names.is_narrow(result, checker.unit.aliases)
+    ):
+        checker.report(
+            "GPL004",
+            value.token,
+            f"a mask of lanes is returned by '{checker.function.name}' in 32 bits",
+        )
 
 
 def bit_count(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
@@ -124,7 +157,11 @@ def bit_count(checker: Checker, node: Node, _: tuple[Node, ...]) -> None:
         return
     if checker.values.flags(node.arguments[0]) & (MASK | MASK32):
         wide = names.BIT_COUNTS[node.callee]
-        checker.report("GPL005", node.token, f"'{node.callee}' sees 32 bits of a mask of lanes; '{wide}' sees all")
+        checker.report(
+            "GPL005",
+            node.token,
+            f"'{node.callee}' sees 32 bits of a mask of lanes; '{wide}' sees all",
+        )
 
 
 def mask_by_shift(checker: Checker, node: Node, parents: tuple[Node, ...]) -> None:
@@ -132,23 +169,37 @@ def mask_by_shift(checker: Checker, node: Node, parents: tuple[Node, ...]) -> No
     if node.kind != "binary" or node.text != "<<" or not _is_one(checker, node.kids[0]):
         return
     amount = node.kids[1]
-    lane = checker.values.flags(amount) & LANE
+    flags = checker.values.flags(amount)
+    lane = flags & LANE or (flags & THREAD and _meets_mask(checker, parents))
     short = checker.values.is_narrow_one(node.kids[0])
     less_one = _is_less_one(checker, node, parents)
     if lane:
         if short:
-            checker.report("GPL011", node.kids[0].token, "a 32-bit 1 shifted by a lane number has no bit for lanes 32 to 63")
+            checker.report(
+                "GPL011",
+                node.kids[0].token,
+                "a 32-bit 1 shifted by a lane number has no bit for lanes 32 to 63",
+            )
         return
-    if not less_one or checker.unit.constants.value(amount) is not None or not _is_lane_mask(checker, node, parents):
+    if (
+        not less_one
+        or checker.unit.constants.value(amount) is not None
+        or not _is_lane_mask(checker, node, parents)
+    ):
         return
     if _is_guarded(checker, amount, parents):
         return
-    checker.report("GPL011", node.kids[0].token, "a mask by shift is wrong when the width is the number of bits of the type")
-
+    checker.report(
+        "GPL011",
+        node.kids[0].token,
+        "a mask by shift is wrong when the width is the number of bits of the type",
+    )
 
 
 def _is_one(checker: Checker, node: Node) -> bool:
-    while node.kind == "cast" or (node.kind == "call" and len(node.arguments) == 1 and node.callee.endswith("mask_t")):
+    while node.kind == "cast" or (
+        node.kind == "call" and len(node.arguments) == 1 and node.callee.endswith("mask_t")
+    ):
         node = node.kids[-1]
     return checker.unit.constants.value(node) == 1
 
@@ -163,16 +214,23 @@ def _is_less_one(checker: Checker, node: Node, parents: tuple[Node, ...]) -> boo
     return False
 
 
+def _meets_mask(checker: Checker, parents: tuple[Node, ...]) -> bool:
+    """Whether a value is combined with a mask of lanes."""
+    return any(
+        p.kind == "binary" and p.text == "&" and checker.values.flags(p) & (MASK | MASK32)
+        for p in parents
+    )
+
+
 def _is_lane_mask(checker: Checker, node: Node, parents: tuple[Node, ...]) -> bool:
-    """Whether the mask is one of lanes: by what it is combined with, where it goes, or what it is called."""
-    for parent in reversed(parents):
-        if parent.kind == "call":
-            if parent.callee in names.MASKED:
-                return True
-            break
-        if parent.kind == "binary" and parent.text == "&":
-            if checker.values.flags(parent) & (MASK | MASK32):
-                return True
+    """Whether the mask is one of lanes: by what it is combined with, where it goes, or what it is
+    called.
+    """
+    call = next((p for p in reversed(parents) if p.kind == "call"), None)
+    if (call is not None and call.callee in names.MASKED) or _meets_mask(checker, parents):
+        return True
+    if checker.target in checker.mask_names:
+        return True
     words = {n.text for n in node.kids[1].walk() if n.kind in ("name", "member")}
     grouped = any(names.GROUP.match(word) or word == "warpSize" for word in words)
     if grouped and (names.MASK.match(checker.target) or checker.warp_work):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from .expressions import BUILTIN, ExpressionParser
+from .expressions import BUILTIN, MOST_NESTED, ExpressionParser
 from .lexer import Tokens
 from .syntax import Node, Statement, Variable
 
 _SPECIFIERS = frozenset(
-    "static const constexpr constinit volatile extern register inline thread_local mutable typename struct class enum "
-    "union __shared__ __constant__ __device__ __managed__ __restrict__ friend virtual explicit".split()
+    "static const constexpr constinit volatile extern register inline thread_local mutable "
+    "typename struct class enum union friend virtual explicit "
+    "__shared__ __constant__ __device__ __managed__ __restrict__".split()
 )
 _KEYWORDS = frozenset(
-    "return delete throw goto break continue else case default new using typedef if for while do switch try catch "
-    "sizeof operator public private protected this template co_return co_yield co_await not static_assert".split()
+    "return delete throw goto break continue else case default new using typedef if for while do "
+    "switch try catch sizeof operator public private protected this template "
+    "co_return co_yield co_await not static_assert".split()
 )
-_ATTRIBUTES = frozenset(["alignas", "__align__", "__attribute__", "__declspec", "_CCCL_ALIGNAS", "_CCCL_ALIGNAS_TYPE"])
+_ATTRIBUTES = frozenset(
+    ["alignas", "__align__", "__attribute__", "__declspec", "_CCCL_ALIGNAS", "_CCCL_ALIGNAS_TYPE"]
+)
 _AFTER_NAME = frozenset(["=", ";", "(", "{", "[", ",", ":"])
 
 
@@ -24,16 +28,25 @@ class StatementParser:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.expressions = ExpressionParser(tokens, self.statements)
+        self._depth = 0
 
     def statements(self, at: int, end: int) -> list[Statement]:
         """Every statement of a range."""
         found: list[Statement] = []
+        end = min(end, len(self.tokens))
         while at < end:
             at = self._statement(at, end, found)
         return found
 
     def _statement(self, at: int, end: int, found: list[Statement]) -> int:
         """Appends the statement at `at`; the token after it."""
+        self._depth += 1
+        try:
+            return self._any(at, end, found) if self._depth <= MOST_NESTED else end
+        finally:
+            self._depth -= 1
+
+    def _any(self, at: int, end: int, found: list[Statement]) -> int:
         tokens = self.tokens
         text = tokens.text[at]
         if text in (";", "}", ")", "]", ","):
@@ -86,7 +99,9 @@ class StatementParser:
         keyword = tokens.text[at]
         statement = Statement("block" if keyword == "catch" else keyword, at)
         at += 1
-        while at < end and tokens.kind[at] == "name":  # if constexpr, a macro such as _CCCL_CONSTEXPR
+        while (
+            at < end and tokens.kind[at] == "name"
+        ):  # if constexpr, a macro such as _CCCL_CONSTEXPR
             at += 1
         if keyword == "if" and at < end and tokens.text[at] == "!":
             at += 1
@@ -102,7 +117,11 @@ class StatementParser:
                 at = stop
             if not self._declaration(at + 1, close, statement.body):
                 statement.expressions.append(self.expressions.whole(at + 1, close))
-            elif statement.body and statement.body[-1].variable and statement.body[-1].variable.initial:
+            elif (
+                statement.body
+                and statement.body[-1].variable
+                and statement.body[-1].variable.initial
+            ):
                 statement.expressions.append(statement.body[-1].variable.initial)
         found.append(statement)
         at = close + 1
@@ -132,13 +151,16 @@ class StatementParser:
         stop = at + 1
         while stop < end and tokens.text[stop] != ":":
             stop = tokens.close(stop, end) + 1 if tokens.text[stop] in ("(", "{") else stop + 1
+        stop = min(stop, end)
         if at + 1 < stop:
             label.expressions.append(self.expressions.whole(at + 1, stop))
         found.append(label)
         return stop + 1
 
     def _local_type(self, at: int, end: int) -> int:
-        """The token after a local class, whose members are not looked at here; -1 if this is no definition."""
+        """The token after a local class, whose members are not looked at here; -1 if this is no
+        definition.
+        """
         tokens = self.tokens
         while at < end and tokens.text[at] not in ("{", ";", "(", "="):
             at += 1
@@ -161,7 +183,7 @@ class StatementParser:
         return after
 
     def _declaration(self, at: int, end: int, found: list[Statement]) -> int:
-        """Appends a declaration per declarator; the token after them, 0 if this is no declaration."""
+        """Appends a declaration per declarator; the token after them, 0 if there is none."""
         head = self.type_head(at, end)
         if head is None:
             return 0
@@ -185,7 +207,11 @@ class StatementParser:
             while at < end and tokens.text[at] in ("*", "&", "const", "__restrict__"):
                 pointer = pointer or tokens.text[at] == "*"
                 at += 1
-        return self._past_semicolon(at, end) if at < end and tokens.text[at] == ";" else max(at, name_at + 1)
+        return (
+            self._past_semicolon(at, end)
+            if at < end and tokens.text[at] == ";"
+            else max(at, name_at + 1)
+        )
 
     def _declarator(self, variable: Variable, at: int, end: int) -> int:
         tokens = self.tokens
@@ -206,7 +232,9 @@ class StatementParser:
         return at
 
     def type_head(self, at: int, end: int) -> tuple[int, tuple[str, ...], bool] | None:
-        """Reads specifiers and a type: the token after them, their words, and whether it is a pointer."""
+        """Reads specifiers and a type: the token after them, their words, and whether it is a
+        pointer.
+        """
         tokens = self.tokens
         words: list[str] = []
         typed = pointer = False
@@ -232,7 +260,9 @@ class StatementParser:
                 words.append(text)
                 typed = True
                 at = tokens.close(at + 1, end) + 1
-            elif (tokens.kind[at] == "name" or text == "::") and not typed and text not in _KEYWORDS:
+            elif (
+                (tokens.kind[at] == "name" or text == "::") and not typed and text not in _KEYWORDS
+            ):
                 at = self._type_name(at, end, words)
                 typed = True
             else:

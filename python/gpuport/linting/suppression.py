@@ -39,21 +39,29 @@ def apply(source: Source, findings: list[Finding]) -> list[Finding]:
     kept = [f for f in findings if not [a for a in allowances if a.covers(f)]]
     for allowance in allowances:
         for rule in sorted(allowance.rules - allowance.used):
-            faults.append(_finding(source, "GPL901", allowance.offset, f"allow({rule}) suppresses nothing"))
+            faults.append(
+                _finding(source, "GPL901", allowance.offset, f"allow({rule}) suppresses nothing")
+            )
     return kept + faults
 
 
-def _read(source: Source, text: str, start: int, allowances: list[Allowance], faults: list[Finding]) -> None:
+def _read(
+    source: Source, text: str, start: int, allowances: list[Allowance], faults: list[Finding]
+) -> None:
     at = start + text.index(_MARK)
     match = _ALLOW.search(text)
     if match is None:
-        faults.append(_finding(source, "GPL900", at, "a suppression is written allow(RULE) and a reason"))
+        faults.append(
+            _finding(source, "GPL900", at, "a suppression is written allow(RULE) and a reason")
+        )
         return
     rules = {rule.strip() for rule in match[1].split(",") if rule.strip()}
     reason = match[2].removesuffix("*/").strip()
     unknown = sorted(rule for rule in rules if rule not in RULES)
     if unknown or not rules:
-        faults.append(_finding(source, "GPL900", at, f"there is no rule {', '.join(unknown) or 'named'}"))
+        faults.append(
+            _finding(source, "GPL900", at, f"there is no rule {', '.join(unknown) or 'named'}")
+        )
         rules -= set(unknown)
     if not re.search(r"\w", reason):
         faults.append(_finding(source, "GPL900", at, "allow() without a reason suppresses nothing"))
@@ -76,4 +84,6 @@ def _lines(source: Source, text: str, start: int) -> set[int]:
 
 def _finding(source: Source, rule: str, offset: int, message: str) -> Finding:
     line, column, text = source.position(offset)
-    return Finding(rule, WARNING, source.name, line, column, message, RULES[rule].change, text, len(_MARK))
+    return Finding(
+        rule, WARNING, source.name, line, column, message, RULES[rule].change, text, len(_MARK)
+    )

@@ -1,40 +1,57 @@
-"""The tree of a function body: as much of C++ as it takes to see where values of threads and lanes go."""
+"""The tree of a function body: as much of C++ as it takes to see where values of threads and lanes
+go.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+MOST_DEPTH = 300
+
 
 class Node:
     """An expression.
 
-    `kind` is one of: number, name, string, unary, binary, assign, conditional, call, index, member, cast, braces,
-    lambda, code (statements where an expression was expected), other. `text` is the operator, the name, the
-    literal, or the type of a cast; `name` also of the callee of a call where it has one, without its scope.
-    `template` is the range of tokens of the template arguments that follow a name.
+    `kind` is one of: number, name, string, unary, binary, assign, conditional, call, index, member,
+    cast, braces, lambda, code (statements where an expression was expected), other. `text` is the
+    operator, the name, the literal, or the type of a cast; `name` also of the callee of a call
+    where it has one, without its scope. `template` is the range of tokens of the template arguments
+    that follow a name.
     """
 
-    __slots__ = ("body", "kids", "kind", "scoped", "template", "text", "token")
+    __slots__ = ("body", "depth", "kids", "kind", "scoped", "template", "text", "token")
 
     def __init__(self, kind: str, text: str, token: int, kids: list[Node] | None = None) -> None:
         self.kind = kind
         self.text = text
         self.token = token
-        self.kids = kids if kids is not None else []
+        # Walks over the tree recurse: what lies deeper than any real code is dropped.
+        self.kids: list[Node] = (
+            [kid for kid in kids if kid.depth < MOST_DEPTH] if kids is not None else []
+        )
+        self.depth: int = 1 + max((kid.depth for kid in self.kids), default=0)
+        if kids is not None and len(self.kids) < len(kids):
+            self.kind = "other"
         self.template: tuple[int, int] | None = None
         self.scoped = False  # a name that stands behind `::` of another name, or behind `.` or `->`
         self.body: list[Statement] = []  # of a lambda, or code
 
     def walk(self) -> Iterator[Node]:
         """The node and all expressions below it; not the statements of a lambda."""
-        yield self
-        for kid in self.kids:
-            yield from kid.walk()
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(node.kids))
 
     @property
     def callee(self) -> str:
         """The last name of what is called: `f` of `a::f<T>(x)` and of `p->f(x)`."""
-        return self.kids[0].text if self.kind == "call" and self.kids[0].kind in ("name", "member") else ""
+        return (
+            self.kids[0].text
+            if self.kind == "call" and self.kids[0].kind in ("name", "member")
+            else ""
+        )
 
     @property
     def arguments(self) -> list[Node]:
@@ -42,23 +59,29 @@ class Node:
 
 
 class Statement:
-    """A statement. `kind`: block, if, for, while, do, switch, return, jump, expression, declaration, case."""
+    """A statement. `kind`: block, if, for, while, do, switch, return, jump, expression,
+    declaration, case.
+    """
 
     __slots__ = ("body", "expressions", "kind", "orelse", "token", "variable")
 
     def __init__(self, kind: str, token: int) -> None:
         self.kind = kind
         self.token = token
-        self.expressions: list[Node] = []  # the condition, the value, initialiser and step of a `for`
+        self.expressions: list[
+            Node
+        ] = []  # the condition, the value, initialiser and step of a `for`
         self.body: list[Statement] = []
         self.orelse: list[Statement] = []
         self.variable: Variable | None = None
 
     def statements(self) -> Iterator[Statement]:
         """The statement and all below it."""
-        yield self
-        for inner in (*self.body, *self.orelse):
-            yield from inner.statements()
+        pending = [self]
+        while pending:
+            statement = pending.pop()
+            yield statement
+            pending.extend(reversed((*statement.body, *statement.orelse)))
 
 
 class Variable:

@@ -14,7 +14,8 @@ from .syntax import Function, Node, Statement, Variable
 
 _MACRO_HEAD = re.compile(r"[ \t]*(?P<name>\w+)(?P<parameters>\([^()]*\))?", re.ASCII)
 _NOT_A_FUNCTION = frozenset(
-    "alignas __align__ __attribute__ __declspec noexcept decltype requires __launch_bounds__ throw explicit sizeof if "
+    "alignas __align__ __attribute__ __declspec noexcept decltype requires __launch_bounds__ "
+    "throw explicit sizeof if "
     "while for switch return static_assert defined asm __cluster_dims__".split()
 )
 _AFTER_PARAMETERS = frozenset("const noexcept override final volatile & && mutable try".split())
@@ -31,7 +32,7 @@ class Unit:
         self.aliases: dict[str, tuple[str, ...]] = {}
         self.constants = Constants()
         self.widths: dict[str, Constant] = {}  # that a rule saw used as the width of a warp
-        self.bodies: list[tuple[int, int]] = []  # where function bodies start and end, by offset
+        self.bodies: list[tuple[int, int, str]] = []  # of functions: start, end and name
         self.tokens = Tokens(_without_directives(source.live, source.directives))
         self._parser = StatementParser(self.tokens)
         self._scope(0, len(self.tokens), "", [])
@@ -47,10 +48,19 @@ class Unit:
         for at, token in enumerate(text):
             if token != name or at + 6 > len(text):
                 continue
-            if text[at + 1 : at + 6] == ["&", "(", name, "-", "1"] or text[at - 6 : at - 1] == [name, "-", "1", ")", "&"]:
+            if text[at + 1 : at + 6] == ["&", "(", name, "-", "1"] or text[at - 6 : at - 1] == [
+                name,
+                "-",
+                "1",
+                ")",
+                "&",
+            ]:
                 return True
             near = "".join(text[max(0, at - 8) : at]).lower().replace("_", "")
-            if any(word in near for word in ("singlebit", "poweroftwo", "popcount", "ispow2", "powof2", "powerof2")):
+            if any(
+                word in near
+                for word in ("singlebit", "poweroftwo", "popcount", "ispow2", "powof2", "powerof2")
+            ):
                 return True
         return False
 
@@ -63,7 +73,9 @@ class Unit:
         return {function.name: function for function in self.functions}
 
     def _macros(self) -> None:
-        """The bodies of `#define`s, as functions of their own; their tokens follow those of the file."""
+        """The bodies of `#define`s, as functions of their own; their tokens follow those of the
+        file.
+        """
         live = self.source.live
         for directive in self.source.directives:
             if directive.keyword != "define":
@@ -77,10 +89,9 @@ class Unit:
                 getattr(self.tokens, name).extend(getattr(tokens, name))
             self.tokens.pair.update((a + first, b + first) for a, b in tokens.pair.items())
             last = len(self.tokens)
-            if head["parameters"] is None:
-                value, after = self._parser.expressions.parse(first, last)
-                if after == last:
-                    self.constants.add(head["name"], value, head.start("name"), macro=True)
+            value, after = self._parser.expressions.parse(first, last)
+            if after == last:
+                self.constants.add(head["name"], value, head.start("name"), macro=True)
             function = Function(head["name"], first)
             function.macro = True
             function.body = self._parser.statements(first, last)
@@ -110,25 +121,34 @@ class Unit:
             elif text == "}":
                 at += 1
                 start = at
-            elif text in ("public", "private", "protected") and at + 1 < end and tokens.text[at + 1] == ":":
+            elif (
+                text in ("public", "private", "protected")
+                and at + 1 < end
+                and tokens.text[at + 1] == ":"
+            ):
                 at += 2
                 start = at
             else:
                 at += 1
 
     def _braces(self, start: int, at: int, end: int, scope: str, template: list[str]) -> int:
-        """What opens with the brace at `at`, after the words from `start` on; the token after it."""
+        """What opens with the brace at `at` and begins at `start`; the token after it."""
         tokens = self.tokens
         close = tokens.close(at, end)
         words = tokens.text[start:at]
-        kind = next((w for w in words if w in ("namespace", "class", "struct", "union", "enum", "extern")), "")
+        kind = next(
+            (w for w in words if w in ("namespace", "class", "struct", "union", "enum", "extern")),
+            "",
+        )
         parameters = self._parameters(start, at)
         if kind == "enum" and parameters is None:
             self._enumerators(at + 1, close)
         elif kind in ("namespace", "class", "struct", "union") and parameters is None:
             index = words.index(kind)
             names = [w for w in words[index + 1 :] if w[0].isalpha() or w[0] == "_"]
-            self._scope(at + 1, close, names[0] if names and kind != "namespace" else scope, template)
+            self._scope(
+                at + 1, close, names[0] if names and kind != "namespace" else scope, template
+            )
         elif parameters is not None:
             return self._function(start, parameters, at, end, scope, template)
         elif kind == "extern" or not words:
@@ -151,8 +171,15 @@ class Unit:
                 close = tokens.close(at, end)
                 if before == "operator" and close + 1 < end and tokens.text[close + 1] == "(":
                     return close + 1
-                named = at > start and (tokens.kind[at - 1] == "name" or "operator" in tokens.text[max(start, at - 4) : at])
-                if named and before not in _NOT_A_FUNCTION and self._is_declarator_end(close + 1, end):
+                named = at > start and (
+                    tokens.kind[at - 1] == "name"
+                    or "operator" in tokens.text[max(start, at - 4) : at]
+                )
+                if (
+                    named
+                    and before not in _NOT_A_FUNCTION
+                    and self._is_declarator_end(close + 1, end)
+                ):
                     return at
                 at = close
             elif text == "<" and at > start and tokens.kind[at - 1] == "name":
@@ -162,13 +189,22 @@ class Unit:
         return None
 
     def _is_declarator_end(self, at: int, end: int) -> bool:
-        """Whether what follows a parenthesis can follow a parameter list, and not a macro in front of it."""
+        """Whether what follows a parenthesis can follow a parameter list, and not a macro in front
+        of it.
+        """
         tokens = self.tokens
         if at >= end:
             return True
-        return tokens.text[at] in _AFTER_PARAMETERS or tokens.text[at] in ("->", ":", "requires", "__attribute__")
+        return tokens.text[at] in _AFTER_PARAMETERS or tokens.text[at] in (
+            "->",
+            ":",
+            "requires",
+            "__attribute__",
+        )
 
-    def _function(self, start: int, opener: int, brace: int, end: int, scope: str, template: list[str]) -> int:
+    def _function(
+        self, start: int, opener: int, brace: int, end: int, scope: str, template: list[str]
+    ) -> int:
         tokens = self.tokens
         close = tokens.close(opener, end)
         name = tokens.text[opener - 1] if tokens.kind[opener - 1] == "name" else "operator"
@@ -186,7 +222,11 @@ class Unit:
                 while at < end and tokens.text[at] not in ("(", "{"):
                     after = tokens.angle(at, end) if tokens.text[at] == "<" else -1
                     at = after if after > 0 else at + 1
-                if at >= end or (tokens.text[at] == "{" and tokens.kind[at - 1] != "name" and tokens.text[at - 1] != ">"):
+                if at >= end or (
+                    tokens.text[at] == "{"
+                    and tokens.kind[at - 1] != "name"
+                    and tokens.text[at - 1] != ">"
+                ):
                     break
                 item_close = tokens.close(at, end)
                 member = Variable(tokens.text[at - 1], at - 1, (), False)
@@ -208,7 +248,7 @@ class Unit:
         body_close = tokens.close(body, end)
         function.body += self._parser.statements(body + 1, body_close)
         last = min(body_close, len(tokens) - 1)
-        self.bodies.append((tokens.start[body], tokens.start[last]))
+        self.bodies.append((tokens.start[body], tokens.start[last], name))
         self.functions.append(function)
         return body_close + 1
 
@@ -223,8 +263,11 @@ class Unit:
         return variable
 
     def _object(self, start: int, end: int) -> None:
-        """A declaration of a namespace or class that is not a function: a constant, an alias, a member."""
+        """A declaration of a namespace or class that is not a function: a constant, an alias, a
+        member.
+        """
         tokens = self.tokens
+        end = min(end, len(tokens))
         if end - start < 2:
             return
         first = tokens.text[start]
@@ -236,7 +279,12 @@ class Unit:
         elif first == "typedef":
             self.aliases[tokens.text[end - 1]] = tuple(tokens.text[start + 1 : end - 1])
         else:
-            while start < end and first in ("typename", "friend") or first.isupper() and start + 2 < end:
+            while (
+                start < end
+                and first in ("typename", "friend")
+                or first.isupper()
+                and start + 2 < end
+            ):
                 start += 1  # a macro in front of the declaration
                 first = tokens.text[start]
             for statement in self._parser.statements(start, end):
@@ -252,7 +300,9 @@ class Unit:
         for item_start, item_end in self._list(start, end):
             if item_start + 2 < item_end and self.tokens.text[item_start + 1] == "=":
                 value = self._parser.expressions.whole(item_start + 2, item_end)
-                self.constants.add(self.tokens.text[item_start], value, self.tokens.start[item_start])
+                self.constants.add(
+                    self.tokens.text[item_start], value, self.tokens.start[item_start]
+                )
 
     def _list(self, start: int, end: int) -> list[tuple[int, int]]:
         parts, first, at = [], start, start
@@ -297,7 +347,13 @@ class Unit:
         names = []
         for first, last in self._list(start, end):
             integral = tokens.text[first] in BUILTIN or tokens.text[first].endswith("_t")
-            names += [t for t in tokens.text[first + 1 : last] if t not in BUILTIN and t[0].isalpha()][:1] if integral else []
+            names += (
+                [t for t in tokens.text[first + 1 : last] if t not in BUILTIN and t[0].isalpha()][
+                    :1
+                ]
+                if integral
+                else []
+            )
         return names
 
 
@@ -305,6 +361,10 @@ def _without_directives(live: str, directives: list[Directive]) -> str:
     """The code with preprocessor lines blanked: they may stand in the middle of a statement."""
     pieces, done = [], 0
     for directive in directives:
+        if (
+            directive.start < done
+        ):  # the `#` of a stringised parameter at the start of a continued line
+            continue
         pieces.append(live[done : directive.start])
         pieces.append(" " * (directive.end - directive.start))
         done = directive.end

@@ -1,10 +1,12 @@
 """Where values come from: the thread index, a lane or warp number, a mask of lanes.
 
-A value is a set of flags. Only what is derived from a thread index, a lane or a vote has any; loads and results of
-unknown functions are data, which at most differ from thread to thread.
+A value is a set of flags. Only what is derived from a thread index, a lane or a vote has any; loads
+and results of unknown functions are data, which at most differ from thread to thread.
 """
 
 from __future__ import annotations
+
+import re
 
 from . import names
 from .syntax import Node, Variable
@@ -25,12 +27,28 @@ INDEX = THREAD | GLOBAL
 _COMPARE = frozenset(["==", "!=", "<", ">", "<=", ">=", "<=>", "&&", "||", "and", "or"])
 
 
+def is_constant_name(name: str) -> bool:
+    """Whether a name is spelled as one of a constant: `THREAD_BASE`, `kFirst`."""
+    return name.isupper() or (name[:1] == "k" and name[1:2].isupper())
+
+
+def is_thread_count(name: str) -> bool:
+    """Whether a constant is called a number of threads, which is one of whole warps:
+    `kLoadThreads`.
+    """
+    return (
+        is_constant_name(name) and re.search(r"thread|warp|group", name, re.IGNORECASE) is not None
+    )
+
+
 class Known:
     """What is known of a variable."""
 
     __slots__ = ("flags", "literal", "variable")
 
-    def __init__(self, flags: int, variable: Variable | None = None, literal: Node | None = None) -> None:
+    def __init__(
+        self, flags: int, variable: Variable | None = None, literal: Node | None = None
+    ) -> None:
         self.flags = flags
         self.variable = variable
         self.literal = literal  # what it was last given, where that is an integer literal
@@ -58,15 +76,23 @@ class Values:
             flags &= VARIES
         elif flags & MASK and names.is_narrow(variable.type, self.unit.aliases):
             flags = flags & ~MASK | MASK32
-        literal = initial if initial is not None and self._is_literal(initial) else None
+        literal = (
+            initial if initial is not None and not parameter and self._is_literal(initial) else None
+        )
         self.known[variable.name] = Known(flags, variable, literal)
         return flags
 
     def assign(self, name: str, operator: str, value: Node) -> None:
         """Note an assignment."""
         known = self.known.setdefault(name, Known(self._by_name(name)))
+        if known.variable is not None and known.variable.shared:
+            return  # whoever wrote it, all threads read the same
         flags = self.flags(value)
-        if known.variable is not None and flags & MASK and names.is_narrow(known.variable.type, self.unit.aliases):
+        if (
+            known.variable is not None
+            and flags & MASK
+            and names.is_narrow(known.variable.type, self.unit.aliases)
+        ):
             flags = flags & ~MASK | MASK32
         if operator == "=":
             known.flags |= flags
@@ -101,12 +127,19 @@ class Values:
             node = node.kids[0]
         if self.number(node) in (32, 64):
             return True
-        return node.kind in ("name", "member") and (node.text == "warpSize" or names.WIDTH.match(node.text) is not None)
+        return node.kind in ("name", "member") and (
+            node.text == "warpSize" or names.WIDTH.match(node.text) is not None
+        )
 
     def is_width_less_one(self, node: Node) -> bool:
         if self.number(node) in (31, 63):
             return True
-        return node.kind == "binary" and node.text == "-" and self.is_width(node.kids[0]) and self.number(node.kids[1]) == 1
+        return (
+            node.kind == "binary"
+            and node.text == "-"
+            and self.is_width(node.kids[0])
+            and self.number(node.kids[1]) == 1
+        )
 
     def is_log_width(self, node: Node) -> bool:
         if self.number(node) in (5, 6):
@@ -119,6 +152,8 @@ class Values:
             return LANE | VARIES
         if names.WARP.match(name):
             return WARP | IN_BLOCK
+        if names.THREAD.match(name):
+            return THREAD | VARIES
         return 0
 
     def flags(self, node: Node) -> int:
@@ -180,18 +215,24 @@ class Values:
     def _call(self, node: Node) -> int:
         name = node.callee
         if name in names.BALLOTS:
-            return MASK | VARIES
+            # Every lane gets the same votes; who is active, and who matches, depends on the lane.
+            return MASK | (IN_BLOCK if "ballot" in name else VARIES)
         if name in names.VOTES:
             return IN_BLOCK
         if names.CALLS_MASK32.search(name):
             return MASK32 | VARIES
         if name in names.SHUFFLES:
-            return VARIES
+            source = node.arguments[2:3] if name.endswith("_sync") else node.arguments[1:2]
+            from_one = name in ("__shfl", "__shfl_sync") and not self._union(source) & IN_WARP
+            return IN_BLOCK if from_one else VARIES
+        if name in ("__ffs", "__ffsll"):
+            flags = self._union(node.arguments)
+            return flags & IN_WARP | (LANE if flags & (MASK | MASK32) else 0)
         if name in names.PASSED_ON:
             return self._union(node.arguments)
         if name in names.CALLS_THREAD:
             return THREAD | VARIES
-        if name in self._results and self._results[name]:
+        if self._results.get(name):
             return self._results[name]
         if names.CALLS_LANE.match(name) and len(node.arguments) <= 1:
             return LANE | VARIES
@@ -228,12 +269,15 @@ class Values:
         return varies
 
     def _compare(self, left: Node, right: Node, a: int, b: int) -> int:
-        """A comparison of a thread index with a multiple of the width is the same in all lanes of a warp."""
+        """A comparison of a thread index with a multiple of the width is the same in all lanes of a
+        warp.
+        """
         varies = (a | b) & VARIES
         for index, other in ((a, right), (b, left)):
             if index & INDEX and not index & LANE:
                 value = self.number(other)
-                if (value is not None and value > 0 and value % 32 == 0) or self.is_width(other):
+                whole = value % 32 == 0 if value else value is None and is_thread_count(other.text)
+                if whole or self.is_width(other):
                     return varies & ~IN_WARP
         return varies
 
@@ -249,7 +293,9 @@ class Values:
                 words = {n.text for n in other.walk()}
                 if "blockIdx" in words:
                     return GLOBAL | varies
-                if "blockDim" in words or (plain and self.number(other) is not None):
+                if "blockDim" in words or (
+                    plain and (self.number(other) is not None or is_constant_name(other.text))
+                ):
                     return THREAD | varies
                 return varies
             if plain and not other_flags & (INDEX | LANE | WARP):

@@ -1,4 +1,6 @@
-"""Rules about where the width comes from: `warpSize` as a constant, the preprocessor, fixed constants."""
+"""Rules about where the width comes from: `warpSize` as a constant, the preprocessor, fixed
+constants.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from .unit import Unit
 
 _WAVEFRONT = re.compile(r"\b__AMDGCN_WAVEFRONT_SIZE(?:__)?\b")
 _CHOSEN = re.compile(
-    r"#[ \t]*define[ \t]+(\w+)[ \t]+\(?(32|64)\b|\bconst(?:expr|init)?[ \t]+[\w: ]*?(\w+)[ \t]*[={][ \t]*(32|64)\b", re.ASCII
+    r"#[ \t]*define[ \t]+(\w+)[ \t]+\(?(32|64)\b"
+    r"|\bconst(?:expr|init)?[ \t]+[\w: ]*?(\w+)[ \t]*[={][ \t]*(32|64)\b",
+    re.ASCII,
 )
 
 
@@ -38,15 +42,23 @@ def labels(checker: Checker) -> None:
     tokens = checker.unit.tokens
     for statement in checker.function.statements():
         constant = statement.kind == "case" or (
-            statement.kind == "if" and tokens.text[statement.token + 1 : statement.token + 2] == ["constexpr"]
+            statement.kind == "if"
+            and tokens.text[statement.token + 1 : statement.token + 2] == ["constexpr"]
         )
         if constant:
             for node in statement.expressions[:1]:
-                _report(checker, node, "a case label" if statement.kind == "case" else "an if constexpr")
+                _report(
+                    checker, node, "a case label" if statement.kind == "case" else "an if constexpr"
+                )
 
 
 def _is_warp_size(unit: Unit, node: Node) -> bool:
-    return node.kind == "name" and node.text == "warpSize" and not node.scoped and unit.constants.find("warpSize") is None
+    return (
+        node.kind == "name"
+        and node.text == "warpSize"
+        and not node.scoped
+        and unit.constants.find("warpSize") is None
+    )
 
 
 def _report(checker: Checker, root: Node, where: str) -> None:
@@ -70,7 +82,9 @@ def _in_range(unit: Unit, tokens: Tokens, first: int, last: int) -> bool:
 
 
 def outside_functions(checker: Checker) -> None:
-    """GPL006 in declarations of namespaces and classes, and anywhere in a template argument list of a type."""
+    """GPL006 in declarations of namespaces and classes, and anywhere in a template argument list of
+    a type.
+    """
     unit, tokens = checker.unit, checker.unit.tokens
     for node in unit.asserts:
         for inner in node.walk():
@@ -83,7 +97,9 @@ def outside_functions(checker: Checker) -> None:
             after = tokens.angle(at, min(at + 60, len(tokens)))
             if after > 0:
                 _report_range(checker, at + 1, after - 1, "a template argument")
-        elif text in ("__launch_bounds__", "alignas", "__align__") and tokens.text[at + 1 : at + 2] == ["("]:
+        elif text in ("__launch_bounds__", "alignas", "__align__") and tokens.text[
+            at + 1 : at + 2
+        ] == ["("]:
             _report_range(checker, at + 2, tokens.close(at + 1, len(tokens)), f"'{text}'")
 
 
@@ -95,29 +111,61 @@ def file_function() -> Function:
 def chosen_widths(unit: Unit, text: str) -> list[tuple[int, int, str]]:
     """GPL017: offset, length and message of each. `text` is the code of all targets."""
     found = [
-        (m.start(), len(m.group()), f"'{m.group()}' is not the width of the device that runs the code")
+        (
+            m.start(),
+            len(m.group()),
+            f"'{m.group()}' is not the width of the device that runs the code",
+        )
         for m in _WAVEFRONT.finditer(unit.source.live)
     ]
-    seen: dict[str, str] = {}
-    for match in _CHOSEN.finditer(text):
-        name, value = (match[1], match[2]) if match[1] else (match[3], match[4])
-        if not names.WIDTH.match(name):
-            continue
-        if seen.setdefault(name, value) != value:
-            at = match.start(1) if match[1] else match.start(3)
-            found.append((at, len(name), f"'{name}' is {seen[name]} in one branch of the preprocessor and {value} here"))
+    for name, choices in _choices(text).items():
+        (_, first), *others = choices
+        for at, value in others:
+            if value != first:
+                found.append(
+                    (
+                        at,
+                        len(name),
+                        f"'{name}' is {first} in one branch of the preprocessor and {value} here",
+                    )
+                )
     return found
 
 
-def fixed_constants(unit: Unit) -> list[tuple[int, int, str]]:
+def _choices(text: str) -> dict[str, list[tuple[int, str]]]:
+    """Names of widths with the offset and the value of each definition."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for match in _CHOSEN.finditer(text):
+        group = 1 if match[1] else 3
+        if names.WIDTH.match(match[group]):
+            found.setdefault(match[group], []).append((match.start(group), match[group + 1]))
+    return found
+
+
+def fixed_constants(unit: Unit, text: str) -> list[tuple[int, int, str]]:
     """GPL018: constants that are called a width, and those that the other rules saw used as one."""
     found = []
+    chosen = {
+        name for name, choices in _choices(text).items() if len({value for _, value in choices}) > 1
+    }
     for constant in unit.constants.all():
+        if constant.name in chosen:
+            continue
         value = unit.constants.value(constant.value)
-        named = names.WIDTH.match(constant.name) and value in (32, 64)
+        if unit.constants.is_derived(constant):
+            continue
+        named = (names.WIDTH.match(constant.name) and value in (32, 64)) or (
+            names.LOG_WIDTH.match(constant.name) and value in (5, 6)
+        )
         if named or (constant.name in unit.widths and value in (5, 6, 31, 32, 63, 64)):
             what = "is called a warp width" if named else "serves as the warp width"
-            found.append((constant.offset, len(constant.name), f"'{constant.name}' {what} and is fixed at {value}"))
+            found.append(
+                (
+                    constant.offset,
+                    len(constant.name),
+                    f"'{constant.name}' {what} and is fixed at {value}",
+                )
+            )
     return found
 
 

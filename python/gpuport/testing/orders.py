@@ -1,14 +1,15 @@
-"""Cases in another order of lanes, warps and blocks: what a missing barrier leaves to chance shows.
+"""Cases in another order of lanes, warps and blocks: a missing barrier then shows.
 
-The CPU backend reads the seed of its order once, at the first launch, so each seed has a process.
+The CPU backend reads the seed of its order once, at the first launch, so each seed has a process,
+started when a case first asks for it.
 """
 
 import os
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from multiprocessing import get_context
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from gpuport import specs
 from gpuport.testing.case import Case, Difference, Target
@@ -16,6 +17,21 @@ from gpuport.testing.engine import Failure, Outcome, run_case
 from gpuport.testing.machine import machine
 
 VARIABLE: Final = "GPUPORT_SIMT_SEED"
+
+
+def run_in_order(kernel: str, case: Case, target: Target) -> Outcome:
+    """The case in the order that it names."""
+    try:
+        return _process(case.order).submit(_run, kernel, case, target).result()
+    except BrokenProcessPool:
+        _process.cache_clear()
+        died = Difference("the process ended without an answer")
+        return Outcome("failed", Failure(kernel, target, case, "crashed", died))
+
+
+@cache
+def _process(seed: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, get_context("spawn"), initializer=_set_seed, initargs=(seed,))
 
 
 def _set_seed(seed: int) -> None:
@@ -26,34 +42,3 @@ def _run(kernel: str, case: Case, target: Target) -> Outcome:
     spec = specs.find(kernel)
     assert spec is not None
     return run_case(spec, case, target, machine(kernel, target))
-
-
-class Orders:
-    """One process for each seed, started when a case first asks for it."""
-
-    def __init__(self) -> None:
-        self._processes: dict[int, ProcessPoolExecutor] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for process in self._processes.values():
-            process.shutdown()
-
-    def run(self, kernel: str, case: Case, target: Target) -> Outcome:
-        if case.order not in self._processes:
-            self._processes[case.order] = ProcessPoolExecutor(
-                1, get_context("spawn"), initializer=_set_seed, initargs=(case.order,)
-            )
-        try:
-            return self._processes[case.order].submit(_run, kernel, case, target).result()
-        except BrokenProcessPool:
-            self._processes.pop(case.order).shutdown()
-            died = Difference("the process ended without an answer")
-            return Outcome("failed", Failure(kernel, target, case, "crashed", died))

@@ -1,7 +1,7 @@
 """The sweep: every kernel of the registry, by its spec, on every target of this host."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import gpuport
@@ -9,7 +9,7 @@ from gpuport import specs
 from gpuport.testing.case import Case, Spec, Target
 from gpuport.testing.engine import Failure, Outcome, run_case
 from gpuport.testing.machine import machine
-from gpuport.testing.orders import Orders
+from gpuport.testing.orders import run_in_order
 
 
 @dataclass
@@ -64,11 +64,19 @@ def disagreement(spec: Spec | None, kernel: str) -> str:
 
 
 def cases(kernel: str, target: Target, *, quick: bool = False) -> list[Case]:
+    """The cases of a kernel, each once; one that is listed twice does all that either asks."""
     spec = specs.find(kernel)
     if spec is None:
         return []
-    found = list(dict.fromkeys(spec.cases(target)))
-    return [case for case in found if case.quick] if quick else found
+    found: dict[str, Case] = {}
+    for case in spec.cases(target):
+        same = found.get(case.name, case)
+        found[case.name] = replace(
+            case,
+            invariants=case.invariants or same.invariants,
+            quick=case.quick or same.quick,
+        )
+    return [case for case in found.values() if case.quick or not quick]
 
 
 def sweep(
@@ -95,22 +103,21 @@ def sweep(
                 yield Step(cell, done, total)
             continue
         machines = [machine(kernel, target) for target in targets]
-        with Orders() as orders:
-            for case, where in _by_case(row_plans).items():
-                data = None
-                for index in where:
-                    cell = row[index]
-                    start = perf_counter()
-                    if case.order:
-                        outcome = orders.run(kernel, case, cell.target)
-                    else:
-                        if data is None and spec.skip(case, cell.target) is None:
-                            data = spec.problem(case)
-                        outcome = run_case(spec, case, cell.target, machines[index], data)
-                    cell.add(outcome)
-                    cell.seconds += perf_counter() - start
-                    done += 1
-                    yield Step(cell, done, total)
+        for case, where in _by_case(row_plans).items():
+            data = None
+            for index in where:
+                cell = row[index]
+                start = perf_counter()
+                if case.order:
+                    outcome = run_in_order(kernel, case, cell.target)
+                else:
+                    if data is None and spec.skip(case, cell.target) is None:
+                        data = spec.problem(case)
+                    outcome = run_case(spec, case, cell.target, machines[index], data)
+                cell.add(outcome)
+                cell.seconds += perf_counter() - start
+                done += 1
+                yield Step(cell, done, total)
 
 
 def _by_case(plans: list[list[Case]]) -> dict[Case, list[int]]:
@@ -141,12 +148,11 @@ def reproduce(kernel: str, *, backend: str, warp_size: int, case: str, device: i
     target = next(iter(here), None)
     if target is None:
         raise SystemExit(f"there is no device for {backend} with warps of {warp_size}")
-    found = next((known for known in spec.cases(target) if known.name == case), None)
+    found = next((known for known in cases(kernel, target) if known.name == case), None)
     if found is None:
         raise SystemExit(f"{kernel} has no case {case!r} on {target}")
     if found.order:
-        with Orders() as orders:
-            outcome = orders.run(kernel, found, target)
+        outcome = run_in_order(kernel, found, target)
     else:
         outcome = run_case(spec, found, target, machine(kernel, target))
     if outcome.failure is not None:

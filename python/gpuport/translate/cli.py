@@ -19,6 +19,9 @@ never changed. An error in any file leaves the output as it was. Exit code 0 onl
 wrong."""
 
 
+_PROGRAM = "python -m translate" if __package__ == "translate" else "gpuport hipify"
+
+
 class _Result(NamedTuple):
     job: Job
     translated: TranslatedBytes
@@ -44,7 +47,7 @@ def main(arguments: Sequence[str] | None = None, prog: str | None = None) -> int
 
 
 def _parser(prog: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog or "python -m translate", description=_DESCRIPTION)
+    parser = argparse.ArgumentParser(prog=prog or _PROGRAM, description=_DESCRIPTION)
     parser.add_argument("sources", nargs="+", type=Path, metavar="SRC", help="files and folders")
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="OUT", help="a file or a folder"
@@ -107,7 +110,7 @@ def _translate(
         results.append(_Result(job, translated))
         if single:
             continue
-        for header in included(job, translated.quoted_includes, options.output, options.folders):
+        for header in included(job, translated.includes, options.output, options.folders):
             if header.source.resolve() not in known:
                 known.add(header.source.resolve())
                 waiting.append(header)

@@ -186,7 +186,7 @@ class _Expression:
     def value(self) -> int | None:
         try:
             value = self._binary(0)
-        except _UndecidedError:
+        except (_UndecidedError, ValueError, RecursionError):  # 08, or a thousand parentheses
             return None
         return value if self._next == len(self._pieces) else None
 

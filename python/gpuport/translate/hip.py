@@ -8,6 +8,7 @@ from .assembly import report_assembly
 from .brackets import closing
 from .findings import WARNING
 from .names import NameTable
+from .namespaces import translate_namespaces
 from .source import Source
 
 _W = r"[\w$\x80-\xff]"
@@ -25,19 +26,12 @@ _RARE = (
     ("_block", re.compile(rf"(?<!{_W})atomic{_W}+_block(?!{_W})", re.ASCII)),
 )
 _TEXTURE = re.compile(r"texture(?<![\w$:]texture)\s*<[^;{}()]*>\s*\w+", re.ASCII)
-_CUB = re.compile(r"cub(?<![\w$.]cub)(?<!->cub)(?=\s*::|\s*[;{])", re.ASCII)
-_CUB_CLASS = re.compile(r"\s*::\s*(\w+)", re.ASCII)
-_QUALIFIED = re.compile(r"[\w>]\s*::\s*\Z", re.ASCII)
-_NAMESPACE_NAME = re.compile(r"\bnamespace(?:\s+\w+\s*=)?\s*(?:::\s*)?\Z", re.ASCII)
-_OWN_CUB = re.compile(r"\b(?:struct|class|union|enum)\s+cub\b|\bnamespace\s+cub\s*\{", re.ASCII)
-_THRUST = re.compile(r"thrust(?<![\w$]thrust)\s*::\s*(cuda|cuda_cub)\b", re.ASCII)
-_THRUST_NAMES = {"cuda": "hip", "cuda_cub": "hip_rocprim"}
 _PASTED = re.compile(
     r"(?<![\w$])(?:cuda|CUDA|cu|CU|(?:cu|CU)(?:blas|BLAS|fft|FFT|rand|RAND|sparse|SPARSE)|nvrtc|NVRTC)(?:[A-Z_]\w*)?\s*\Z",
     re.ASCII,
 )
 _SHARED_ALIGNAS = re.compile(
-    r"(?<![\w$])(?P<specifiers>(?:(?:extern|static|volatile|const)\s+)*__shared__)\s+(?=alignas\s*\()",
+    r"(?<![\w$])(?:(?:extern|static|volatile|const)\s+)*__shared__\s+(?=alignas\s*\()",
     re.ASCII,
 )
 _ARCH = "__CUDA_ARCH__"
@@ -65,11 +59,7 @@ def translate(source: Source, names: NameTable) -> None:
             for match in re.finditer(rf"(?<!{_W}){name}(?!{_W})", code, re.ASCII):
                 _translate_name(source, names, *match.span())
     _report_plain(source, names)
-    if "cub" in code:
-        _translate_cub(source, names)
-    if "thrust" in code:
-        for match in _THRUST.finditer(code):
-            source.replace(*match.span(1), _THRUST_NAMES[match[1]])
+    translate_namespaces(source, names)
     if "alignas" in code:
         _move_alignas(source)
     report_assembly(source)
@@ -144,7 +134,7 @@ def _report_missing(source: Source, names: NameTable, name: str, at: int) -> Non
 
 
 def _report_plain(source: Source, names: NameTable) -> None:
-    """Report calls of CUDA functions with everyday names that the file does not define itself."""
+    """Warn of calls of CUDA functions with everyday names that the file does not define."""
     code = source.live
     for name in names.plain:
         if name not in code:
@@ -153,31 +143,13 @@ def _report_plain(source: Source, names: NameTable) -> None:
         if own.search(code) or re.search(rf"#[ \t]*define[ \t]+{name}\b", code):
             continue
         for match in re.finditer(rf"(?<![\w$.:])(?<!->){name}(?=\s*\()", code, re.ASCII):
-            _report_missing(source, names, name, match.start())
-
-
-def _translate_cub(source: Source, names: NameTable) -> None:
-    code = source.live
-    if _OWN_CUB.search(code) and not any(
-        h.name.startswith(("cub/", "hipcub/")) for h in source.headers
-    ):
-        return
-    for match in _CUB.finditer(code):
-        start, end = match.span()
-        before = code[max(0, start - 200) : start]
-        if _QUALIFIED.search(before):
-            continue  # somebody::cub
-        member = _CUB_CLASS.match(code, end)
-        if member is None and not _NAMESPACE_NAME.search(before):
-            continue  # a variable
-        source.replace(start, end, "hipcub")
-        if member and member[1] in names.unsupported_cub:
             source.report(
                 "no-hip-name",
-                start,
-                f"hipCUB has no counterpart of 'cub::{member[1]}'",
-                "put it in a branch of its own, #if defined(GP_TARGET_CUDA), or do without",
-                length=member.end() - start,
+                match.start(),
+                f"HIP has no counterpart of '{name}', if CUDA's is meant",
+                names.hint(name),
+                severity=WARNING,
+                length=len(name),
             )
 
 
@@ -185,12 +157,11 @@ def _move_alignas(source: Source) -> None:
     """Put `alignas` in front of `__shared__`: the only order that clang takes."""
     code = source.live
     for match in _SHARED_ALIGNAS.finditer(code):
-        start, at = match.start("specifiers"), match.end()
+        start, at = match.span()
         end = closing(code, code.index("(", at), len(code)) + 1
         if end > 0:
-            source.replace(start, start, source.code[at:end] + " ")
-            rest = re.match(r"[ \t]*", code[end:])
-            source.replace(at, end + (rest.end() if rest else 0), "")
+            source.replace(start, at, "")
+            source.replace(end, end, " " + source.code[start:at].rstrip())
 
 
 def _report_constructs(source: Source) -> None:
@@ -223,7 +194,7 @@ def _report_constructs(source: Source) -> None:
 def missing_runtime_header(source: Source, text: str) -> bool:
     """Whether a `.cu` file leans on nvcc, which includes the runtime header by itself."""
     if not source.name.endswith(".cu") or re.search(
-        r"#[ \t]*include[ \t]*[<\"]hip/hip_runtime(?:_api)?\.h", text
+        r"#[ \t]*include[ \t]*[<\"]hip/hip_runtime\.h", text
     ):
         return False
     return (

@@ -22,27 +22,12 @@ _NAME_BACK = re.compile(r"[\w$\x80-\xff]+\Z", re.ASCII)
 _MACRO_HEAD = re.compile(r"[ \t]*\w+(?:\([^()]*\))?", re.ASCII)
 # What may stand in front of a parenthesis without being called, or in front of a kernel without
 # being a part of it.
-_KEYWORDS = frozenset(
-    [
-        "and",
-        "case",
-        "co_await",
-        "co_return",
-        "co_yield",
-        "consteval",
-        "constexpr",
-        "do",
-        "else",
-        "for",
-        "if",
-        "not",
-        "or",
-        "return",
-        "switch",
-        "throw",
-        "while",
-    ]
-)
+_KEYWORDS = frozenset({
+    "and", "case", "co_await", "co_return", "co_yield", "consteval", "constexpr", "do", "else",
+    "for", "if", "not", "or", "return", "switch", "throw", "while",
+})  # fmt: skip
+# The parenthesis behind one of these is no operand of what follows it.
+_CONDITIONS = frozenset({"if", "for", "while", "switch", "constexpr", "catch"})
 
 
 class Launch(NamedTuple):
@@ -227,5 +212,5 @@ def _is_operand(code: str, end: int, limit: int) -> bool:
             return False
         before = skip_blank_back(code, bracket, limit)
         word = _NAME_BACK.search(code, max(limit, before - 200), before)
-        return not (word and word.group() in _KEYWORDS)
+        return not (word and word.group() in _CONDITIONS)
     return _piece_start(code, end, limit) < end

@@ -39,7 +39,7 @@ class NameTable:
         self.dropped_headers: set[str] = set()
         self.unsupported_headers: set[str] = set()
         self._header_patterns: list[str] = []
-        self.unsupported_cub: set[str] = set()
+        self.unsupported_members: dict[str, set[str]] = {"cub": set(), "cooperative_groups": set()}
 
     def add(self, table: dict[str, Any]) -> None:
         """Add the content of one table file."""
@@ -60,7 +60,8 @@ class NameTable:
                 self._forget_header(name)
                 known.add(name)
             self._header_patterns += group.get("patterns", [])
-        self.unsupported_cub.update(table.get("cub", {}).get("unsupported", "").split())
+        for namespace, members in self.unsupported_members.items():
+            members.update(table.get(namespace, {}).get("unsupported", "").split())
         self._warnings.update(table.get("warnings", {}))
         self._hints.update(table.get("hints", {}))
 

@@ -26,6 +26,7 @@ class Source:
         self.text = text
         self.name = name
         self.findings: list[Finding] = []
+        self._reported: set[Finding] = set()
         self._splices = tight_splices(text)
         self.code = self._without_splices()
         masked, headers = mask(self.code)
@@ -104,7 +105,8 @@ class Source:
         """Note a finding at `offset`."""
         line, column, text = self.position(offset)
         finding = Finding(rule, severity, self.name, line, column, message, hint, text, length)
-        if finding not in self.findings:
+        if finding not in self._reported:
+            self._reported.add(finding)
             self.findings.append(finding)
 
     def replace(self, start: int, end: int, new: str) -> None:

@@ -28,12 +28,19 @@ class Translation(NamedTuple):
     findings: tuple[Finding, ...]
 
 
+class Include(NamedTuple):
+    """A header that a source includes, in quotes or in angle brackets."""
+
+    name: str
+    quoted: bool
+
+
 class TranslatedBytes(NamedTuple):
     """As `Translation`, with the bytes of the file."""
 
     data: bytes
     findings: tuple[Finding, ...]
-    quoted_includes: tuple[str, ...] = ()
+    includes: tuple[Include, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -69,7 +76,8 @@ def translate_bytes(
         text = _with_first_lines(text, first_lines)
     findings = sorted(source.findings, key=lambda finding: (finding.line, finding.column))
     includes = tuple(
-        os.fsdecode(header.name.encode("latin-1")) for header in source.headers if header.quoted
+        Include(os.fsdecode(header.name.encode("latin-1")), header.quoted)
+        for header in source.headers
     )
     return TranslatedBytes(text.encode("latin-1"), tuple(findings), includes)
 

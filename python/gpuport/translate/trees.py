@@ -7,29 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-SOURCE_SUFFIXES = frozenset(
-    [
-        ".cu",
-        ".cuh",
-        ".hip",
-        ".c",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".c++",
-        ".h",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".h++",
-        ".inl",
-        ".inc",
-        ".ipp",
-        ".tpp",
-        ".txx",
-        ".def",
-    ]
-)
+SOURCE_SUFFIXES = frozenset({
+    ".cu", ".cuh", ".hip", ".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".h++",
+    ".inl", ".inc", ".ipp", ".tpp", ".txx", ".def",
+})  # fmt: skip
 
 
 class UsageError(Exception):
@@ -82,14 +63,14 @@ def check_outputs(jobs: Iterable[Job]) -> None:
 
 
 def included(
-    job: Job, names: Iterable[str], output: Path, folders: Sequence[Path]
+    job: Job, includes: Iterable[tuple[str, bool]], output: Path, folders: Sequence[Path]
 ) -> Iterator[Job]:
-    """Jobs for the headers that `job` includes in quotes, in its own tree or in `folders`."""
-    for name in names:
-        for folder, root in [
-            (job.source.parent, job.root),
-            *((folder, folder) for folder in folders),
-        ]:
+    """Jobs for the headers that `job` includes: in quotes from its own tree, or from `folders`."""
+    for name, quoted in includes:
+        places = [(folder, folder) for folder in folders]
+        if quoted:
+            places.insert(0, (job.source.parent, job.root))
+        for folder, root in places:
             path = Path(os.path.normpath(folder / name))
             if not path.is_file():
                 continue

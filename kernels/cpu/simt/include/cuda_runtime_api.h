@@ -38,7 +38,12 @@ enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9
 };
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+enum cudaFuncCache {
+  cudaFuncCachePreferNone,
+  cudaFuncCachePreferShared,
+  cudaFuncCachePreferL1,
+  cudaFuncCachePreferEqual
+};
 enum cudaLimit { cudaLimitStackSize = 0, cudaLimitPrintfFifoSize = 1, cudaLimitMallocHeapSize = 2 };
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
@@ -178,9 +183,9 @@ cudaError_t refuse_untyped_kernel();
 template <typename... Parameters, std::size_t... kIndices>
 cudaError_t launch_with_pointers(void (*function)(Parameters...), const Config& config, bool resident, void** arguments,
                                  std::index_sequence<kIndices...>) {
-  return cudaError_t(launch_bound("kernel", reinterpret_cast<const void*>(function), config, resident, [=] {
-    function(*static_cast<std::remove_cvref_t<Parameters>*>(arguments[kIndices])...);
-  }));
+  return cudaError_t(
+      launch_bound("(passed by address)", reinterpret_cast<const void*>(function), config, resident,
+                   [=] { function(*static_cast<std::remove_cvref_t<Parameters>*>(arguments[kIndices])...); }));
 }
 }  // namespace gpuport::simt
 #pragma GCC visibility pop
@@ -219,7 +224,8 @@ inline cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from
   return cudaMemcpyPeer(to, to_device, from, from_device, bytes);
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                                     std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t = nullptr) {
+                                     std::size_t width, std::size_t height, cudaMemcpyKind kind,
+                                     cudaStream_t = nullptr) {
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 inline cudaError_t cudaMemsetAsync(void* memory, int byte, std::size_t bytes, cudaStream_t = nullptr) {
@@ -289,6 +295,7 @@ cudaError_t cudaLaunchCooperativeKernel(void (*function)(Parameters...), dim3 gr
 inline cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t = 0, cudaStream_t = nullptr) {
   return gpuport::simt::refuse_untyped_kernel();
 }
-inline cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, std::size_t = 0, cudaStream_t = nullptr) {
+inline cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, std::size_t = 0,
+                                               cudaStream_t = nullptr) {
   return gpuport::simt::refuse_untyped_kernel();
 }

@@ -101,11 +101,15 @@ inline unsigned atomicDec(unsigned* address, unsigned limit) {
                                [limit](unsigned before) { return before == 0 || before > limit ? limit : before - 1; });
 }
 
-#define GPUPORT_SIMT_SCOPED(name)                                                                     \
-  template <typename T, typename... Values>                                                           \
-  inline T name##_block(T* address, Values... values) { return name(address, values...); }            \
-  template <typename T, typename... Values>                                                           \
-  inline T name##_system(T* address, Values... values) { return name(address, values...); }
+#define GPUPORT_SIMT_SCOPED(name)                        \
+  template <typename T, typename... Values>              \
+  inline T name##_block(T* address, Values... values) {  \
+    return name(address, values...);                     \
+  }                                                      \
+  template <typename T, typename... Values>              \
+  inline T name##_system(T* address, Values... values) { \
+    return name(address, values...);                     \
+  }
 GPUPORT_SIMT_SCOPED(atomicAdd)
 GPUPORT_SIMT_SCOPED(atomicSub)
 GPUPORT_SIMT_SCOPED(atomicMax)

@@ -5,15 +5,13 @@
 
 #include "machine.h"
 
-inline void __syncthreads(gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  gpuport::simt::wait_block(gpuport::simt::current_warp, gpuport::simt::current_lane, site);
-}
+inline void __syncthreads(gpuport::simt::Site site = gpuport::simt::Site::here()) { gpuport::simt::wait_block(site); }
 
 inline int __syncthreads_count(int predicate, gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::Block* const block = gpuport::simt::current_warp->block;
   unsigned* const votes = &block->votes[block->phase];
   *votes += predicate != 0;
-  gpuport::simt::wait_block(gpuport::simt::current_warp, gpuport::simt::current_lane, site);
+  gpuport::simt::wait_block(site);
   return int(*votes);
 }
 inline int __syncthreads_or(int predicate, gpuport::simt::Site site = gpuport::simt::Site::here()) {

@@ -40,15 +40,15 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return unsigned(((unsigned long long)(high) << 32 | low) >> (shift & 31));
 }
 
-inline int __mulhi(int a, int b) { return int((long long)(a) * b >> 32); }
-inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)(a) * b >> 32); }
-inline long long __mul64hi(long long a, long long b) { return (long long)((__int128)(a) * b >> 64); }
+inline int __mulhi(int a, int b) { return int((long long)(a)*b >> 32); }
+inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)(a)*b >> 32); }
+inline long long __mul64hi(long long a, long long b) { return (long long)((__int128)(a)*b >> 64); }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
-  return (unsigned long long)((unsigned __int128)(a) * b >> 64);
+  return (unsigned long long)((unsigned __int128)(a)*b >> 64);
 }
 inline int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
-inline unsigned __sad(int a, int b, unsigned c) { return c + unsigned(a < b ? (long long)(b) - a : (long long)(a) - b); }
+inline unsigned __sad(int a, int b, unsigned c) { return c + unsigned(a < b ? (long long)(b)-a : (long long)(a)-b); }
 
 namespace gpuport::simt {
 template <typename To, typename From>
@@ -73,9 +73,11 @@ inline double __hiloint2double(int high, int low) {
 }
 
 // A CPU's caches are coherent: the hints mean an ordinary access. `.cv` must go to memory each time.
-#define GPUPORT_SIMT_LOAD(name) \
-  template <typename T>         \
-  inline T name(const T* address) { return *address; }
+#define GPUPORT_SIMT_LOAD(name)     \
+  template <typename T>             \
+  inline T name(const T* address) { \
+    return *address;                \
+  }
 GPUPORT_SIMT_LOAD(__ldg)
 GPUPORT_SIMT_LOAD(__ldca)
 GPUPORT_SIMT_LOAD(__ldcg)
@@ -87,9 +89,11 @@ inline T __ldcv(const T* address) {
   __asm__ volatile("" ::: "memory");
   return *address;
 }
-#define GPUPORT_SIMT_STORE(name) \
-  template <typename T>          \
-  inline void name(T* address, std::type_identity_t<T> value) { *address = value; }
+#define GPUPORT_SIMT_STORE(name)                                \
+  template <typename T>                                         \
+  inline void name(T* address, std::type_identity_t<T> value) { \
+    *address = value;                                           \
+  }
 GPUPORT_SIMT_STORE(__stwb)
 GPUPORT_SIMT_STORE(__stcg)
 GPUPORT_SIMT_STORE(__stcs)

@@ -33,8 +33,8 @@ GPUPORT_SIMT_RUNTIME int launch(const Request& request);
 
 template <typename Bound>
 int launch_bound(const char* name, const void* function, const Config& config, bool resident, const Bound& bound) {
-  return launch({name, function, config, resident,
-                 [](const void* context) { (*static_cast<const Bound*>(context))(); }, &bound});
+  return launch(
+      {name, function, config, resident, [](const void* context) { (*static_cast<const Bound*>(context))(); }, &bound});
 }
 
 // The kernel is one function: its parameter types are known, and the arguments convert to them at the call.
@@ -68,7 +68,8 @@ struct CallLaunch {
 };
 
 template <typename... Parameters>
-FunctionLaunch<Parameters...> one_function(void (*function)(Parameters...), const char* name, const Config& config, int) {
+FunctionLaunch<Parameters...> one_function(void (*function)(Parameters...), const char* name, const Config& config,
+                                           int) {
   return {name, function, config};
 }
 
@@ -76,37 +77,37 @@ FunctionLaunch<Parameters...> one_function(void (*function)(Parameters...), cons
 
 #define GPUPORT_SIMT_UNWRAP(...) __VA_ARGS__
 
-// GPUPORT_SIMT_LAUNCH((kernel<T, 2>), grid, block[, shared[, stream]])(arguments...). The tag makes the question "is this
-// one function?" dependent, so that an overload set answers no instead of being an error.
-#define GPUPORT_SIMT_LAUNCH(kernel, ...)                                                                               \
-  [&](auto gpuport_simt_tag, const ::gpuport::simt::Config& gpuport_simt_config) {                                     \
-    if constexpr (requires {                                                                                           \
-                    ::gpuport::simt::one_function(GPUPORT_SIMT_UNWRAP kernel, "", gpuport_simt_config,                 \
-                                                  gpuport_simt_tag);                                                   \
-                  }) {                                                                                                 \
-      return ::gpuport::simt::one_function(GPUPORT_SIMT_UNWRAP kernel, #kernel, gpuport_simt_config,                   \
-                                           gpuport_simt_tag);                                                          \
-    } else {                                                                                                           \
-      auto gpuport_simt_call = [&](auto&... gpuport_simt_arguments) {                                                  \
-        GPUPORT_SIMT_UNWRAP kernel(gpuport_simt_arguments...);                                                         \
-      };                                                                                                               \
-      return ::gpuport::simt::CallLaunch<decltype(gpuport_simt_call)>{#kernel, gpuport_simt_call,                      \
-                                                                      gpuport_simt_config};                            \
-    }                                                                                                                  \
+// GPUPORT_SIMT_LAUNCH((kernel<T, 2>), grid, block[, shared[, stream]])(arguments...). The tag makes the question "is
+// this one function?" dependent, so that an overload set answers no instead of being an error.
+#define GPUPORT_SIMT_LAUNCH(kernel, ...)                                                               \
+  [&](auto gpuport_simt_tag, const ::gpuport::simt::Config& gpuport_simt_config) {                     \
+    if constexpr (requires {                                                                           \
+                    ::gpuport::simt::one_function(GPUPORT_SIMT_UNWRAP kernel, "", gpuport_simt_config, \
+                                                  gpuport_simt_tag);                                   \
+                  }) {                                                                                 \
+      return ::gpuport::simt::one_function(GPUPORT_SIMT_UNWRAP kernel, #kernel, gpuport_simt_config,   \
+                                           gpuport_simt_tag);                                          \
+    } else {                                                                                           \
+      auto gpuport_simt_call = [&](auto&... gpuport_simt_arguments) {                                  \
+        GPUPORT_SIMT_UNWRAP kernel(gpuport_simt_arguments...);                                         \
+      };                                                                                               \
+      return ::gpuport::simt::CallLaunch<decltype(gpuport_simt_call)>{#kernel, gpuport_simt_call,      \
+                                                                      gpuport_simt_config};            \
+    }                                                                                                  \
   }(0, ::gpuport::simt::Config(__VA_ARGS__))
 
 // A reference to the block's object of that type. The tag's address is the object's name: every function, and every
 // instantiation of a template, has its own.
-#define GPUPORT_SIMT_SHARED_ALIGNED(bytes, name, ...)                                                                  \
-  static char gpuport_simt_tag_##name;                                                                                 \
-  ::std::type_identity_t<__VA_ARGS__>& name = *static_cast<::std::type_identity_t<__VA_ARGS__>*>(                      \
-      ::gpuport::simt::shared_object(&gpuport_simt_tag_##name, sizeof(::std::type_identity_t<__VA_ARGS__>),            \
+#define GPUPORT_SIMT_SHARED_ALIGNED(bytes, name, ...)                                                       \
+  static char gpuport_simt_tag_##name;                                                                      \
+  ::std::type_identity_t<__VA_ARGS__>& name = *static_cast<::std::type_identity_t<__VA_ARGS__>*>(           \
+      ::gpuport::simt::shared_object(&gpuport_simt_tag_##name, sizeof(::std::type_identity_t<__VA_ARGS__>), \
                                      ::gpuport::simt::alignment_of<__VA_ARGS__>(bytes), #name))
 #define GPUPORT_SIMT_SHARED(name, ...) GPUPORT_SIMT_SHARED_ALIGNED(1, name, __VA_ARGS__)
 
 // A pointer to the block's dynamic shared memory, the same for every name.
-#define GPUPORT_SIMT_DYNAMIC_SHARED_ALIGNED(bytes, name, ...)                                                          \
-  ::std::type_identity_t<__VA_ARGS__>* const name = static_cast<::std::type_identity_t<__VA_ARGS__>*>(                 \
+#define GPUPORT_SIMT_DYNAMIC_SHARED_ALIGNED(bytes, name, ...)                                          \
+  ::std::type_identity_t<__VA_ARGS__>* const name = static_cast<::std::type_identity_t<__VA_ARGS__>*>( \
       ::gpuport::simt::dynamic_shared(::gpuport::simt::alignment_of<__VA_ARGS__>(bytes)))
 #define GPUPORT_SIMT_DYNAMIC_SHARED(name, ...) GPUPORT_SIMT_DYNAMIC_SHARED_ALIGNED(1, name, __VA_ARGS__)
 

@@ -20,7 +20,17 @@ struct Site {
   }
 };
 
-enum class Op : unsigned char { kShuffle1, kShuffle2, kShuffle4, kShuffle8, kShuffle16, kBallot, kReduce, kMatch, kSync };
+enum class Op : unsigned char {
+  kShuffle1,
+  kShuffle2,
+  kShuffle4,
+  kShuffle8,
+  kShuffle16,
+  kBallot,
+  kReduce,
+  kMatch,
+  kSync
+};
 
 struct alignas(16) Slot {
   unsigned char bytes[16];
@@ -28,7 +38,8 @@ struct alignas(16) Slot {
 
 struct Block;
 
-// What a partial-mask operation does once all its lanes are there: `values` as the lanes gave them, one result for `lane`.
+// What a partial-mask operation does once all its lanes are there: `values` as the lanes gave them, one result for
+// `lane`.
 using Resolve = void (*)(const Slot* values, LaneMask mask, unsigned lane, unsigned source, Slot* result);
 
 // Lanes that meet under one mask which is not the whole warp. Masks of one warp that are in use at the same time are
@@ -59,7 +70,7 @@ struct Warp {
 };
 
 struct Block {
-  unsigned arrived;   // threads at the barrier
+  unsigned arrived;  // threads at the barrier
   unsigned threads;
   unsigned phase;     // which half of `votes` the next barrier uses
   unsigned votes[2];  // nonzero predicates of __syncthreads_count and its kin
@@ -77,12 +88,16 @@ extern __thread unsigned long long* current_progress GPUPORT_SIMT_STATE;
 
 #define GPUPORT_SIMT_RUNTIME __attribute__((visibility("hidden")))
 
-// Each returns when the calling lane may go on; in between, other lanes run on this OS thread.
-GPUPORT_SIMT_RUNTIME void wait_warp(Warp* warp, unsigned lane, Op op, Site site);
-GPUPORT_SIMT_RUNTIME void wait_group(Warp* warp, unsigned lane, LaneMask mask, Op op, unsigned source, Resolve resolve,
-                                     Site site);
-GPUPORT_SIMT_RUNTIME void wait_block(Warp* warp, unsigned lane, Site site);
-GPUPORT_SIMT_RUNTIME LaneMask wait_converged(Warp* warp, unsigned lane, Site site);
+// Each returns when the calling lane may go on; in between, other lanes run on this OS thread. They look up the calling
+// lane themselves: a caller that keeps the variable's address in a register across the call has it restored by the
+// switch, and the next lane's number then waits for that, which costs half of the speed.
+GPUPORT_SIMT_RUNTIME void wait_warp(Op op, Site site);
+GPUPORT_SIMT_RUNTIME void wait_group(LaneMask mask, Op op, unsigned source, Resolve resolve, Site site);
+GPUPORT_SIMT_RUNTIME void wait_block(Site site);
+GPUPORT_SIMT_RUNTIME LaneMask wait_converged(Site site);
+// The barrier of all blocks; refused where the launch does not keep them all resident.
+GPUPORT_SIMT_RUNTIME void wait_grid(Site site);
+GPUPORT_SIMT_RUNTIME bool is_resident();
 
 // Ends the launch with an error about the calling lane. Does not return.
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_mask(LaneMask mask, const char* operation, Site site);

@@ -83,13 +83,17 @@ template <typename A, typename B>
   requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
 constexpr auto min(A a, B b) {
   using T = std::common_type_t<A, B>;
-  if constexpr (std::is_floating_point_v<T>) return T(std::fmin(T(a), T(b)));
-  else return T(a) < T(b) ? T(a) : T(b);
+  if constexpr (std::is_floating_point_v<T>)
+    return T(std::fmin(T(a), T(b)));
+  else
+    return T(a) < T(b) ? T(a) : T(b);
 }
 template <typename A, typename B>
   requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
 constexpr auto max(A a, B b) {
   using T = std::common_type_t<A, B>;
-  if constexpr (std::is_floating_point_v<T>) return T(std::fmax(T(a), T(b)));
-  else return T(a) < T(b) ? T(b) : T(a);
+  if constexpr (std::is_floating_point_v<T>)
+    return T(std::fmax(T(a), T(b)));
+  else
+    return T(a) < T(b) ? T(b) : T(a);
 }

@@ -22,14 +22,14 @@
 // `shared` of __shared__ is the translator's: a declaration that reaches the compiler was missed, and must not compile.
 #define __shared__ _Pragma("GCC error \"__shared__ reached the host compiler: translate this file for the CPU first\"")
 
-#define GPUPORT_SIMT_VECTOR(type, name)                                      \
-  struct name##1 { type x; };                                                         \
-  struct alignas(2 * sizeof(type)) name##2 { type x, y; };                            \
-  struct name##3 { type x, y, z; };                                                   \
+#define GPUPORT_SIMT_VECTOR(type, name)                                                       \
+  struct name##1 { type x; };                                                                 \
+  struct alignas(2 * sizeof(type)) name##2 { type x, y; };                                    \
+  struct name##3 { type x, y, z; };                                                           \
   struct alignas(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)) name##4 { type x, y, z, w; }; \
-  constexpr name##1 make_##name##1(type x) { return {x}; }                            \
-  constexpr name##2 make_##name##2(type x, type y) { return {x, y}; }                 \
-  constexpr name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }      \
+  constexpr name##1 make_##name##1(type x) { return {x}; }                                    \
+  constexpr name##2 make_##name##2(type x, type y) { return {x, y}; }                         \
+  constexpr name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }              \
   constexpr name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 
 GPUPORT_SIMT_VECTOR(signed char, char)

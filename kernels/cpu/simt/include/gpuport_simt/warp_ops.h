@@ -1,7 +1,8 @@
 // Warp operations: shuffles, votes, reductions, matches, __syncwarp, __activemask.
 //
-// A mask that is the whole warp takes the short way: values meet in the warp's exchange slots, and the last lane to arrive
-// goes on without a switch. Any other mask goes through a group, where the last lane works out everybody's result.
+// A mask that is the whole warp takes the short way: values meet in the warp's exchange slots, and the last lane to
+// arrive goes on without a switch. Any other mask goes through a group, where the last lane works out everybody's
+// result.
 #pragma once
 
 #include <cstring>
@@ -39,13 +40,13 @@ __forceinline__ T exchange(LaneMask mask, const T& value, unsigned source, const
       refuse_source(source, mask, operation, site);
     Slot* const slots = warp->exchange[warp->phase];
     std::memcpy(slots[lane].bytes, &value, sizeof(T));
-    wait_warp(warp, lane, shuffle_op<T>(), site);
+    wait_warp(shuffle_op<T>(), site);
     std::memcpy(static_cast<void*>(&result), slots[source].bytes, sizeof(T));
   } else {
     check_mask(warp, lane, mask, operation, site);
     if ((mask >> source & 1) == 0) refuse_source(source, mask, operation, site);
     std::memcpy(warp->given[lane].bytes, &value, sizeof(T));
-    wait_group(warp, lane, mask, shuffle_op<T>(), source, resolve_shuffle, site);
+    wait_group(mask, shuffle_op<T>(), source, resolve_shuffle, site);
     std::memcpy(static_cast<void*>(&result), warp->taken[lane].bytes, sizeof(T));
   }
   return result;
@@ -56,32 +57,38 @@ __forceinline__ void check_width(int width, const char* operation, Site site) {
     refuse_width(width, operation, site);
 }
 
-// Every lane gets `fold` over what the lanes of the mask gave.
-template <typename T, typename Fold>
-T fold_lanes(LaneMask mask, T value, Op op, Fold, const char* operation, Site site) {
-  constexpr auto over = [](const Slot* values, LaneMask lanes, T mine) {
-    return Fold::over([values](unsigned i) { T v; std::memcpy(&v, values[i].bytes, sizeof v); return v; }, lanes, mine);
+template <typename Fold, typename T>
+auto fold_slots(const Slot* values, LaneMask lanes, unsigned self) {
+  const auto get = [values](unsigned lane) {
+    T value;
+    std::memcpy(&value, values[lane].bytes, sizeof value);
+    return value;
   };
+  return Fold::over(get, lanes, get(self));
+}
+
+// Every lane gets Fold over what the lanes of the mask gave.
+template <typename Fold, typename T>
+auto fold_lanes(LaneMask mask, T value, Op op, const char* operation, Site site) {
+  using Result = decltype(fold_slots<Fold, T>(nullptr, 0, 0));
   Warp* const warp = current_warp;
   const unsigned lane = current_lane;
   if (mask == warp->full) {
     Slot* const slots = warp->exchange[warp->phase];
     std::memcpy(slots[lane].bytes, &value, sizeof(T));
-    wait_warp(warp, lane, op, site);
-    return over(slots, mask, value);
+    wait_warp(op, site);
+    return fold_slots<Fold, T>(slots, mask, lane);
   }
   check_mask(warp, lane, mask, operation, site);
   std::memcpy(warp->given[lane].bytes, &value, sizeof(T));
   wait_group(
-      warp, lane, mask, op, lane,
+      mask, op, lane,
       [](const Slot* values, LaneMask lanes, unsigned self, unsigned, Slot* result) {
-        T mine;
-        std::memcpy(&mine, values[self].bytes, sizeof mine);
-        const T folded = over(values, lanes, mine);
+        const Result folded = fold_slots<Fold, T>(values, lanes, self);
         std::memcpy(result->bytes, &folded, sizeof folded);
       },
       site);
-  T result;
+  Result result;
   std::memcpy(&result, warp->taken[lane].bytes, sizeof result);
   return result;
 }
@@ -91,29 +98,60 @@ struct FoldAll {
   template <typename Get, typename T>
   static T over(Get get, LaneMask lanes, T) {
     T total = get(unsigned(__builtin_ctzll(lanes)));
-    for (lanes &= lanes - 1; lanes != 0; lanes &= lanes - 1) total = Combine{}(total, get(unsigned(__builtin_ctzll(lanes))));
+    for (lanes &= lanes - 1; lanes != 0; lanes &= lanes - 1)
+      total = Combine{}(total, get(unsigned(__builtin_ctzll(lanes))));
     return total;
   }
 };
 
 struct FoldEqual {  // the lanes whose value is mine
   template <typename Get, typename T>
-  static LaneMask equal(Get get, LaneMask lanes, T mine) {
+  static LaneMask over(Get get, LaneMask lanes, T mine) {
     LaneMask same = 0;
     for (; lanes != 0; lanes &= lanes - 1) {
       const unsigned i = unsigned(__builtin_ctzll(lanes));
-      if (get(i) == mine) same |= 1ull << i;
+      if (get(i) == mine) same |= LaneMask(1) << i;
     }
     return same;
   }
 };
 
-struct Plus { template <typename T> T operator()(T a, T b) const { return T(a + b); } };
-struct Least { template <typename T> T operator()(T a, T b) const { return b < a ? b : a; } };
-struct Greatest { template <typename T> T operator()(T a, T b) const { return a < b ? b : a; } };
-struct BitAnd { template <typename T> T operator()(T a, T b) const { return a & b; } };
-struct BitOr { template <typename T> T operator()(T a, T b) const { return a | b; } };
-struct BitXor { template <typename T> T operator()(T a, T b) const { return a ^ b; } };
+struct Plus {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return T(a + b);
+  }
+};
+struct Least {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+struct Greatest {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+struct BitAnd {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a & b;
+  }
+};
+struct BitOr {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+struct BitXor {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a ^ b;
+  }
+};
 
 __forceinline__ LaneMask ballot(LaneMask mask, bool predicate, const char* operation, Site site) {
   Warp* const warp = current_warp;
@@ -121,13 +159,13 @@ __forceinline__ LaneMask ballot(LaneMask mask, bool predicate, const char* opera
   if (mask == warp->full) [[likely]] {
     LaneMask* const vote = &warp->vote[warp->phase];
     *vote |= LaneMask(predicate) << lane;
-    wait_warp(warp, lane, Op::kBallot, site);
+    wait_warp(Op::kBallot, site);
     return *vote;
   }
   check_mask(warp, lane, mask, operation, site);
   warp->given[lane].bytes[0] = predicate;
   wait_group(
-      warp, lane, mask, Op::kBallot, lane,
+      mask, Op::kBallot, lane,
       [](const Slot* values, LaneMask lanes, unsigned, unsigned, Slot* result) {
         LaneMask votes = 0;
         for (; lanes != 0; lanes &= lanes - 1)
@@ -191,27 +229,27 @@ __forceinline__ int __all_sync(unsigned long long mask, int predicate,
 }
 
 inline unsigned long long __activemask(gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  return gpuport::simt::wait_converged(gpuport::simt::current_warp, gpuport::simt::current_lane, site);
+  return gpuport::simt::wait_converged(site);
 }
 
 inline void __syncwarp(unsigned long long mask, gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::Warp* const warp = gpuport::simt::current_warp;
   const unsigned lane = gpuport::simt::current_lane;
-  if (mask == warp->full) return gpuport::simt::wait_warp(warp, lane, gpuport::simt::Op::kSync, site);
+  if (mask == warp->full) return gpuport::simt::wait_warp(gpuport::simt::Op::kSync, site);
   gpuport::simt::check_mask(warp, lane, mask, "__syncwarp", site);
-  gpuport::simt::wait_group(warp, lane, mask, gpuport::simt::Op::kSync, lane, gpuport::simt::resolve_shuffle, site);
+  gpuport::simt::wait_group(mask, gpuport::simt::Op::kSync, lane, gpuport::simt::resolve_shuffle, site);
 }
 // Without a mask: the lanes that the block has.
 inline void __syncwarp(gpuport::simt::Site site = gpuport::simt::Site::here()) {
   __syncwarp(gpuport::simt::current_warp->full, site);
 }
 
-#define GPUPORT_SIMT_REDUCE(name, combine)                                                               \
-  template <typename T>                                                                                  \
+#define GPUPORT_SIMT_REDUCE(name, combine)                                                                  \
+  template <typename T>                                                                                     \
   inline T name(unsigned long long mask, T value, gpuport::simt::Site site = gpuport::simt::Site::here()) { \
-    static_assert(std::is_integral_v<T>);                                                                \
-    return gpuport::simt::fold_lanes(mask, value, gpuport::simt::Op::kReduce,                            \
-                                     gpuport::simt::FoldAll<gpuport::simt::combine>{}, #name, site);     \
+    static_assert(std::is_integral_v<T>);                                                                   \
+    return gpuport::simt::fold_lanes<gpuport::simt::FoldAll<gpuport::simt::combine>>(                       \
+        mask, value, gpuport::simt::Op::kReduce, #name, site);                                              \
   }
 GPUPORT_SIMT_REDUCE(__reduce_add_sync, Plus)
 GPUPORT_SIMT_REDUCE(__reduce_min_sync, Least)
@@ -220,3 +258,18 @@ GPUPORT_SIMT_REDUCE(__reduce_and_sync, BitAnd)
 GPUPORT_SIMT_REDUCE(__reduce_or_sync, BitOr)
 GPUPORT_SIMT_REDUCE(__reduce_xor_sync, BitXor)
 #undef GPUPORT_SIMT_REDUCE
+
+template <typename T>
+inline unsigned long long __match_any_sync(unsigned long long mask, T value,
+                                           gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  return gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(mask, value, gpuport::simt::Op::kMatch, "__match_any_sync",
+                                                             site);
+}
+template <typename T>
+inline unsigned long long __match_all_sync(unsigned long long mask, T value, int* all_equal,
+                                           gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  const unsigned long long same = gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(
+      mask, value, gpuport::simt::Op::kMatch, "__match_all_sync", site);
+  *all_equal = same == mask;
+  return same == mask ? mask : 0;
+}

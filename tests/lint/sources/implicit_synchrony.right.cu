@@ -1,0 +1,40 @@
+__device__ void fold(float* sdata, int tid) {
+  const float upper = sdata[tid + 16];
+  __syncwarp();
+  sdata[tid] += upper;
+  __syncwarp();
+}
+
+__global__ void neighbours(float* data) {
+  __shared__ float row[256];
+  row[threadIdx.x] = data[threadIdx.x];
+  __syncwarp();
+  data[threadIdx.x] = row[threadIdx.x ^ 1];
+}
+
+__global__ void tree(float* data) {
+  __shared__ float part[64];
+  const int tid = threadIdx.x;
+  part[tid] = data[tid];
+  __syncthreads();
+  for (int step = 32; step > 0; step /= 2) {
+    if (tid < step) part[tid] += part[tid + step];
+    __syncthreads();
+  }
+}
+
+__global__ void broadcast(float* data) {
+  __shared__ float total;
+  if (threadIdx.x == 0) total = data[0];
+  __syncthreads();
+  data[threadIdx.x] = total;
+}
+
+// Each thread keeps to its own part.
+__global__ void own(float* data) {
+  __shared__ float mine[256 * 4];
+  for (int i = 1; i < 4; ++i) {
+    mine[threadIdx.x * 4 + i] = data[i];
+    data[i] = mine[threadIdx.x * 4 + i - 1];
+  }
+}

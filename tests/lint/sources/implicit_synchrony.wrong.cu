@@ -1,0 +1,26 @@
+__device__ void fold(volatile float* sdata, int tid) {  // expect: GPL010
+  sdata[tid] += sdata[tid + 16];
+  sdata[tid] += sdata[tid + 8];
+}
+
+__global__ void neighbours(float* data) {
+  __shared__ float row[256];
+  row[threadIdx.x] = data[threadIdx.x];
+  data[threadIdx.x] = row[threadIdx.x ^ 1];  // expect: GPL010
+}
+
+__global__ void tree(float* data) {
+  __shared__ float part[64];
+  const int tid = threadIdx.x;
+  part[tid] = data[tid];
+  __syncthreads();
+  for (int step = 32; step > 0; step /= 2) {
+    if (tid < step) part[tid] += part[tid + step];  // expect: GPL010
+  }
+}
+
+__global__ void broadcast(float* data) {
+  __shared__ float total;
+  if (threadIdx.x == 0) total = data[0];
+  data[threadIdx.x] = total;  // expect: GPL010
+}

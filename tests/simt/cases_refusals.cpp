@@ -1,0 +1,201 @@
+// What the machine must refuse, and that the next good launch works.
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+
+#include "cases.h"
+
+namespace {
+
+__device__ unsigned long long full_mask() { return ~0ull >> (64 - warpSize); }
+
+__global__ void good(int* out) {
+  __syncthreads();
+  out[threadIdx.x] = int(__shfl_sync(full_mask(), threadIdx.x, 0));
+}
+
+// Reports the error of the launch before, and whether a good one works after it.
+void report_and_go_on() {
+  report_error();
+  int out[64] = {};
+  GPUPORT_SIMT_LAUNCH((good), 1, 64)(out);
+  const int error = cudaGetLastError();
+  std::printf("then %d %d detail '%s'\n", error, out[63], gpuport_simt_last_error_detail());
+}
+
+#define REFUSED(name, grid, block, ...)                                 \
+  CASE(name) {                                                          \
+    GPUPORT_SIMT_LAUNCH((name##_kernel), grid, block, ##__VA_ARGS__)(); \
+    report_and_go_on();                                                 \
+  }
+
+__global__ void barrier_exited_kernel() {
+  if (threadIdx.x < 40) __syncthreads();
+}
+REFUSED(barrier_exited, 2, 64)
+
+__global__ void barrier_after_exit_kernel() {
+  if (threadIdx.x == 0) return;
+  __syncthreads();
+}
+REFUSED(barrier_after_exit, 1, 64)
+
+__global__ void barrier_elsewhere_kernel() {
+  if (threadIdx.x == 5)
+    __syncwarp();
+  else
+    __syncthreads();
+}
+REFUSED(barrier_elsewhere, 1, 64)
+
+__global__ void barrier_two_places_kernel() {
+  if (threadIdx.x < 32)
+    __syncthreads();
+  else
+    __syncthreads();
+}
+REFUSED(barrier_two_places, 1, 64)
+
+__global__ void shuffle_exited_kernel() {
+  if (threadIdx.x != 3) __shfl_sync(full_mask(), 1, 0);
+}
+REFUSED(shuffle_exited, 1, 64)
+
+__global__ void group_exited_kernel() {
+  if (threadIdx.x < 3) __shfl_sync(0xff, 1, 0);
+}
+REFUSED(group_exited, 1, 64)
+
+__global__ void source_absent_kernel() {
+  if (threadIdx.x < 8) __shfl_down_sync(0xff, 1, 4);
+}
+REFUSED(source_absent, 1, 64)
+
+__global__ void source_not_in_block_kernel() { __shfl_down_sync(0xffff, 1, 4); }
+REFUSED(source_not_in_block, 1, 16)
+
+__global__ void not_in_mask_kernel() {
+  if (threadIdx.x == 9) __ballot_sync(0xff, 1);
+}
+REFUSED(not_in_mask, 1, 64)
+
+__global__ void mask_past_warp_kernel() { __any_sync(~0ull, 1); }
+REFUSED(mask_past_warp, 1, 64)
+
+__global__ void mask_past_block_kernel() { __syncwarp(0xffffffff); }
+REFUSED(mask_past_block, 1, 20)
+
+__global__ void width_odd_kernel() { __shfl_xor_sync(full_mask(), 1, 1, 7); }
+REFUSED(width_odd, 1, 64)
+
+__global__ void width_large_kernel() { __shfl_up_sync(full_mask(), 1, 1, 2 * warpSize); }
+REFUSED(width_large, 1, 64)
+
+__global__ void mismatch_kernel() {
+  if (threadIdx.x % 2 == 0)
+    __shfl_sync(full_mask(), 1, 0);
+  else
+    __ballot_sync(full_mask(), 1);
+}
+REFUSED(mismatch, 1, 64)
+
+__global__ void mismatch_masks_kernel() {
+  if (threadIdx.x < 2) __shfl_sync(threadIdx.x == 0 ? 0x3 : 0x7, 1, 0);
+}
+REFUSED(mismatch_masks, 1, 64)
+
+__global__ void nothing(char*) {}
+#define BAD_CONFIGURATION(name, ...)                \
+  CASE(name) {                                      \
+    GPUPORT_SIMT_LAUNCH((nothing), __VA_ARGS__)(0); \
+    report_and_go_on();                             \
+  }
+BAD_CONFIGURATION(block_large, 1, dim3(32, 33))
+BAD_CONFIGURATION(block_deep, 1, dim3(1, 1, 65))
+BAD_CONFIGURATION(block_empty, 1, 0)
+BAD_CONFIGURATION(grid_empty, dim3(1, 0), 1)
+BAD_CONFIGURATION(grid_large, dim3(1, 65536), 1)
+BAD_CONFIGURATION(shared_large, 1, 1, 48 * 1024 + 1)
+
+template <int kBytes>
+__global__ void takes_shared() {
+  GPUPORT_SIMT_SHARED(room, char[kBytes]);
+  room[0] = 1;
+}
+CASE(shared_static_large) {
+  GPUPORT_SIMT_LAUNCH((takes_shared<40 * 1024>), 1, 1, 9 * 1024)();
+  report_and_go_on();
+}
+CASE(shared_opt_in) {
+  std::printf("%d ", cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024));
+  GPUPORT_SIMT_LAUNCH((nothing), 1, 1, 227 * 1024)(0);
+  std::printf("%d ", cudaGetLastError());
+  GPUPORT_SIMT_LAUNCH((nothing), 1, 1, 227 * 1024 + 1)(0);
+  std::printf("%d ", cudaGetLastError());
+  std::printf("%d\n", cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024 + 1));
+}
+
+__global__ void throwing() {
+  if (threadIdx.x == 7) throw std::runtime_error("told");
+  __syncthreads();
+}
+CASE(exception) {
+  GPUPORT_SIMT_LAUNCH((throwing), 1, 64)();
+  report_and_go_on();
+}
+
+__global__ void trapping() {
+  if (threadIdx.x == 33) __trap();
+}
+CASE(trap) {
+  GPUPORT_SIMT_LAUNCH((trapping), 1, 64)();
+  report_and_go_on();
+}
+
+__global__ void launching() { GPUPORT_SIMT_LAUNCH((nothing), 1, 1)(0); }
+CASE(nested_launch) {
+  GPUPORT_SIMT_LAUNCH((launching), 1, 1)();
+  report_and_go_on();
+}
+
+__attribute__((noinline)) int deep(volatile char* above, int levels) {
+  volatile char frame[1024];
+  for (volatile char& c : frame) c = *above;
+  return levels == 0 ? frame[7] : deep(frame, levels - 1) + frame[3];
+}
+__global__ void overflowing(int* out) {
+  volatile char c = 1;
+  __syncthreads();  // each thread has its own stack from here on
+  if (threadIdx.x == 3) *out = deep(&c, 31);
+}
+CASE(stack_overflow) {
+  int out = 0;
+  GPUPORT_SIMT_LAUNCH((overflowing), 1, 8)(&out);
+  report_error();
+}
+
+CASE(failures_do_not_leak) {  // contexts, stacks, blocks of failed launches come back
+  for (int i = 0; i < 50; ++i) GPUPORT_SIMT_LAUNCH((barrier_exited_kernel), 4, 1024)();
+  const long before = resident_kib();
+  for (int i = 0; i < 500; ++i) GPUPORT_SIMT_LAUNCH((barrier_exited_kernel), 4, 1024)();
+  std::printf("%d grown_mib %ld\n", cudaGetLastError(), (resident_kib() - before) / 1024);
+}
+
+CASE(not_sticky) {
+  GPUPORT_SIMT_LAUNCH((trapping), 1, 64)();
+  std::printf("%d ", cudaPeekAtLastError());
+  std::printf("%d ", cudaGetLastError());
+  std::printf("%d\n", cudaGetLastError());
+}
+
+CASE(runtime_errors) {
+  void* memory = nullptr;
+  int value = 0;
+  std::printf("%s ", cudaGetErrorName(cudaSetDevice(2)));
+  std::printf("%s ", cudaGetErrorName(cudaMalloc(&memory, ~std::size_t(0))));
+  std::printf("%s ", cudaGetErrorName(cudaFree(&value)));
+  std::printf("%s ", cudaGetErrorName(cudaLaunchKernel(reinterpret_cast<const void*>(trapping), 1, 1, nullptr)));
+  std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+}
+
+}  // namespace
