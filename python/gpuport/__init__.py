@@ -67,6 +67,7 @@ _HOMES = {
     ),
     "gpuport.translate": ("Translation", "hipify"),
 }
+_PACKAGES = ("models", "testing")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -110,6 +111,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("gpuport")
+    if name in _PACKAGES:
+        return import_module(f"gpuport.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'gpuport' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)

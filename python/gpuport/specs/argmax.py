@@ -74,8 +74,8 @@ class ArgmaxSpec(Spec):
                     yield Case("argmax", dtype, shape, axis=1, layout=layout)
                     yield Case("argmin", dtype, shape, axis=0, layout=layout)
                     yield Case("argmax", dtype, shape, layout=layout)
-        for axis in (0, 1, 2, None):
-            yield Case("argmax", "int32", (3, 65, 4), "ties", axis=axis)
+        for along in (0, 1, 2, None):
+            yield Case("argmax", "int32", (3, 65, 4), "ties", axis=along)
         # Rows of one element: the index is 0, however many rows there are.
         yield Case("argmax", "float32", (40, 900, 1), "zeros", axis=2, quick=True)
         yield Case("argmin", "float32", (0, 1), axis=1, quick=True)

@@ -84,9 +84,9 @@ class CompactSpec(Spec):
             yield Case("nonzero", "int32", shape)
         for dtype in SIZE_DTYPES:
             for layout in LAYOUTS:
-                for shape in ((65,), (33, 33), (4, 1025)):
+                for extents in ((65,), (33, 33), (4, 1025)):
                     for mask in ("random.bool", "random.int16"):
-                        yield Case("compact", dtype, shape, "wide", mask=mask, layout=layout)
+                        yield Case("compact", dtype, extents, "wide", mask=mask, layout=layout)
         for layout in LAYOUTS:
             yield Case("nonzero", "int16", (33, 33), layout=layout)
 

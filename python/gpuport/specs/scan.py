@@ -91,9 +91,9 @@ class ScanSpec(Spec):
             for size in (65, 4099):
                 for layout in ("odd", "padded", "reversed"):
                     yield Case("inclusive_scan", dtype, (size,), axis=0, layout=layout)
-        for axis in (0, 1, 2, None):
+        for along in (0, 1, 2, None):
             for op in OPS:
-                yield Case(op, "int32", (3, 65, 4), axis=axis)
+                yield Case(op, "int32", (3, 65, 4), axis=along)
         for shape in LONG_ROWS:
             yield Case("inclusive_scan", "int32", shape, axis=1)
         if target.is_gpu or self.one_thread:

@@ -257,8 +257,8 @@ def _sparse(case: Case) -> Problem:
             answer = Answer(np.array([2, -128, 3, 0], np.int8), "int8")
         case _:
             answer = Answer(np.array([0, 127, 3, -5], np.int8), "int8")
-    operands = {"x": x, "offsets": Operand(offsets, "int64")}
-    return Problem(operands, {}, answer, takes_out=False)
+    ends = Operand(offsets, "int64")
+    return Problem({"x": x, "offsets": ends}, {}, answer, takes_out=False)
 
 
 SPECS = (
