@@ -5,6 +5,7 @@ With it, everything around a launch (staging, placement, streams) is tested with
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,12 @@ class FakeModule:
             record("reduce.serial", ("int32", "float32", "float64")),
             record("reduce.atomic", ("int32", "float32", "float64"), deterministic=False),
             record("reduce.single_pass", ALL),
+            record("scan.serial", ("int32", "float32", "float64")),
+            record("scan.lookback", ALL, deterministic=False),
+            record("scan.reduce_scan", ALL),
+            record("argmax.single_pass", ALL),
+            record("compact.two_pass", ALL),
+            record("segmented.merge_path", ALL),
             record("softmax.serial", ("float32", "float64")),
             record("softmax.online_shuffle", FLOATS),
             record("softmax.warp_row", FLOATS),
@@ -100,13 +107,22 @@ class FakeModule:
         mask: Any,
         device: int,
         stream: int,
+        scratch: Any = None,
     ) -> None:
         self._log("run", kernel=name, op=op, rows=rows, cols=cols, device=device, stream=stream)
+        if name.startswith("segmented."):
+            offsets = _array(scratch[0], scratch[1], (rows + 1,), (scratch[3],))
+            x = _array(*input[:2], (cols,), input[3:])
+            _array(*output[:2], (rows,), output[2:3])[...] = fold_segments(op, x, offsets)
+            return
+        if name.startswith("compact."):
+            compact(op, cols, input, output, mask, scratch)
+            return
         address, dtype, *strides = input
         x = _array(address, dtype, (rows, cols), strides) if cols else np.empty((rows, 0), dtype)
         keep = None if mask is None else _array(mask[0], mask[1], (rows, cols), mask[2:])
         address, result, row_stride, col_stride = output
-        reduces = op not in ("softmax", "log_softmax")
+        reduces = op in ("sum", "max", "min", "argmax", "argmin", "logsumexp")
         shape = (rows,) if reduces else (rows, cols)
         target = _array(address, result, shape, (row_stride, col_stride)[: len(shape)])
         target[...] = compute(op, x, keep, result).astype(target.dtype)
@@ -159,8 +175,11 @@ def compute(op: str, x: Array, keep: Array | None, result: str) -> Array:
     with np.errstate(all="ignore"):
         if op == "sum":
             return x.sum(axis=1, dtype=wide)
-        if op in ("max", "min"):
+        if op in ("max", "min", "argmax", "argmin"):
             return getattr(x, op)(axis=1)
+        if op.endswith("_scan"):
+            sums = np.cumsum(x, axis=1, dtype=wide)
+            return sums if op == "inclusive_scan" else np.insert(sums, 0, 0, 1)[:, :-1]
         values = x.astype(np.float64)
         if keep is None:
             keep = np.ones(x.shape, bool)
@@ -175,3 +194,25 @@ def compute(op: str, x: Array, keep: Array | None, result: str) -> Array:
             out = np.exp(values - top) / total
             return np.where(keep, out, 0)
         return np.where(keep, values - top - np.log(total), -np.inf)
+
+
+def fold_segments(op: str, x: Array, offsets: Array) -> list[Any]:
+    """Of numbers; an empty segment gives 0 whatever the operation: no test here looks at one."""
+    assert offsets.dtype == np.int64
+    fold = {"sum": np.sum, "max": np.max, "min": np.min}[op]
+    return [fold(x[a:b]) if b > a else 0 for a, b in pairwise(offsets.tolist())]
+
+
+def compact(op: str, size: int, input: Any, output: Any, mask: Any, scratch: Any) -> None:
+    """Count leaves a sign in the scratch that the other two look for."""
+    address, dtype, _, stride = input if mask is None else mask
+    kept = np.flatnonzero(_array(address, dtype, (size,), (stride,)))
+    left = _array(scratch[0], scratch[1], (4096,), (1,))
+    if op == "count":
+        left[...] = kept.size
+        _array(*output[:2], (1,), (1,))[...] = kept.size
+        return
+    assert (left == kept.size).all(), "count ran first, over the same scratch"
+    x = _array(*input[:2], (size,), input[3:])
+    result = kept if op == "nonzero" else x[kept]
+    _array(*output[:2], (kept.size,), output[3:])[...] = result

@@ -11,7 +11,7 @@ import gpuport
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 CALLS = [gpuport.sum, gpuport.max, gpuport.min, gpuport.softmax, gpuport.log_softmax,
-         gpuport.logsumexp]  # fmt: skip
+         gpuport.logsumexp, gpuport.inclusive_scan, gpuport.exclusive_scan]  # fmt: skip
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -105,14 +105,15 @@ def segmented_sum(values: Sequence[Number], offsets: Sequence[int]) -> list[Numb
     for index, offset in enumerate(elements(offsets)):
         if not isinstance(offset, Integral) or isinstance(offset, bool):
             raise TypeError(f"offsets[{index}] must be an integer, not {offset!r}")
-        what = f"offsets[{index}] is {int(offset)}"
-        if offset > len(items):
+        end = int(offset)
+        what = f"offsets[{index}] is {end}"
+        if end > len(items):
             raise ValueError(f"{what}, past the end of values, which has {len(items)} elements")
-        if offset < 0 and not ends:
+        if end < 0 and not ends:
             raise ValueError(f"{what}; the first one is 0 or more")
-        if ends and offset < ends[-1]:
+        if ends and end < ends[-1]:
             raise ValueError(f"{what}, less than offsets[{index - 1}], which is {ends[-1]}")
-        ends.append(int(offset))
+        ends.append(end)
     if not ends:
         raise ValueError("offsets is empty; k segments have k + 1 offsets")
     sums: list[Number] = []
