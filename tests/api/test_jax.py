@@ -79,3 +79,15 @@ def test_bfloat16_of_jax_is_that_of_ml_dtypes() -> None:
     x = jax.numpy.ones(300, "bfloat16")
     assert gpuport.sum(np.asarray(x)).dtype == ml_dtypes.bfloat16
     assert gpuport.sum(x, dtype="float32").item() == 300
+
+
+def test_scans_and_selections() -> None:
+    x = jax.numpy.array([[3, -1, 4, 1], [5, -9, 2, 6]])
+    sums = gpuport.inclusive_scan(x, axis=None)
+    assert isinstance(sums, jax.Array)
+    assert (sums.tolist(), sums.dtype) == ([[3, 2, 6, 7], [12, 3, 5, 11]], np.int64)
+    assert gpuport.argmax(x, axis=1).tolist() == [2, 3]
+    assert gpuport.compact(x, x > 3).tolist() == [4, 5, 6]
+    assert gpuport.compact(x, x > 99).shape == (0,)
+    assert gpuport.nonzero(x < 0).tolist() == [1, 5]
+    assert gpuport.segmented_sum(x[0], jax.numpy.array([0, 2, 2, 4])).tolist() == [2, 0, 5]

@@ -147,3 +147,23 @@ def test_parameters_under_no_grad() -> None:
     with torch.no_grad():
         total = gpuport.sum(torch.nn.Parameter(torch.ones(3)))
     assert type(total) is torch.Tensor
+
+
+@pytest.mark.parametrize("dtype", SUMS)
+def test_scans_and_selections(dtype: str) -> None:
+    values = torch.arange(12).reshape(3, 4) % (2 if dtype == "bool" else 5)
+    x = values.to(getattr(torch, dtype))
+    sums = gpuport.inclusive_scan(x.T, axis=0)
+    assert sums.dtype == getattr(torch, SUMS[dtype])
+    assert sums.to(torch.int64).tolist() == values.T.cumsum(0).tolist()
+    index = gpuport.argmax(x, axis=1)
+    assert (index.dtype, index.tolist()) == (torch.int64, np.argmax(values, axis=1).tolist())
+    kept = gpuport.compact(x, values > 0)
+    assert kept.dtype == x.dtype
+    assert kept.to(torch.int64).tolist() == values[values > 0].tolist()
+    offsets = torch.tensor([0, 1, 1, 4], dtype=torch.int32)
+    for ends in (offsets, offsets.tolist(), offsets.numpy()):
+        folded = gpuport.segmented_sum(x[1], ends)
+        assert isinstance(folded, torch.Tensor)
+        assert folded.to(torch.int64).tolist() == [values[1, 0], 0, values[1, 1:].sum()]
+    assert gpuport.nonzero(values).tolist() == np.flatnonzero(values.numpy()).tolist()
