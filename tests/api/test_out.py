@@ -26,12 +26,15 @@ OUTPUTS = {
 }
 
 
+ROWS = [gpuport.sum, gpuport.max, gpuport.softmax, gpuport.log_softmax, gpuport.inclusive_scan]
+
+
 @pytest.mark.parametrize("layout", OUTPUTS)
 @pytest.mark.parametrize("axis", [0, 1, 2, None])
 def test_layout_of_out_does_not_change_bits(layout: str, axis: int | None) -> None:
     x = np.random.default_rng(1).normal(size=(5, 6, 70)).astype(np.float32)
     for view in (x, x.T, x[:, ::-1, ::2]):
-        for call in (gpuport.sum, gpuport.max, gpuport.softmax, gpuport.log_softmax):
+        for call in ROWS:
             expected = call(view, axis=axis)
             out = OUTPUTS[layout](expected.shape, np.float32)
             assert call(view, axis=axis, out=out) is out
@@ -143,7 +146,7 @@ def test_empty_out() -> None:
 @given(
     shape=st.lists(st.integers(1, 9), min_size=1, max_size=3),
     data=st.data(),
-    op=st.sampled_from(["sum", "max", "softmax"]),
+    op=st.sampled_from(["sum", "max", "softmax", "exclusive_scan"]),
 )
 def test_any_layout_of_both(shape: list[int], data: st.DataObject, op: str) -> None:
     def laid_out(extents: tuple[int, ...]) -> np.ndarray:

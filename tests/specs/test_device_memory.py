@@ -17,7 +17,13 @@ from gpuport.testing.case import Sparse
 CPU = Target("cpu", 32)
 
 
-@pytest.mark.parametrize("kernel", ["reduce.single_pass", "softmax.warp_row"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *("reduce.single_pass", "scan.lookback", "scan.reduce_scan", "argmax.single_pass"),
+        *("compact.two_pass", "segmented.merge_path", "softmax.warp_row"),
+    ],
+)
 def test_the_quick_cases_pass(kernel: str) -> None:
     spec = specs.find(kernel)
     assert spec is not None
