@@ -60,6 +60,11 @@ class CompactSpec(Spec):
             for size in SIZES if dtype in SIZE_DTYPES else SMALL_SIZES:
                 yield Case("nonzero", dtype, (size,), quick=size in QUICK and dtype == "int8")
 
+        # More than 4,096 tiles of 2,048: from here on a block goes through several.
+        for size in (4096 * 2048, 4096 * 2048 + 2049):
+            yield Case("compact", "int8", (size,), mask="random.bool")
+            yield Case("nonzero", "bool", (size,))
+
     def _masks(self) -> Iterator[Case]:
         for pattern in PATTERNS:
             for keep in INTEGERS:

@@ -78,6 +78,9 @@ class ScanSpec(Spec):
                     )
         for op in OPS:
             yield Case(op, self.dtypes[0], (), axis=-1, quick=True)
+        if not self.one_thread:
+            # More than 1,024 tiles of 2,048: from here on a block goes through several.
+            yield Case(OPS[1], "int32", (2200001,), axis=0)
 
     def _rows(self, target: Target) -> Iterator[Case]:
         for shape in ROW_SHAPES:

@@ -72,6 +72,11 @@ class SegmentedSpec(Spec):
                         quick=size in QUICK and dtype in ("int32", "float32"),
                     )
 
+        # More than 1,024 blocks of 2,048: from here on their edges are joined in several steps.
+        for pattern in ("whole", "skewed", "empties"):
+            yield Case("segmented_sum", "int8", (2200001,), segments=f"{pattern}.int64")
+        yield Case("segmented_max", "float32", (2200001,), "normal", segments="skewed.int64")
+
     def _patterns(self) -> Iterator[Case]:
         """More segments than a grid has blocks in y or z among them: 70,001 of one element."""
         for pattern in PATTERNS:
