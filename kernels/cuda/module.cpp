@@ -188,6 +188,8 @@ void raise(const gp::Error& error) {
 
 NB_MODULE(GPUPORT_MODULE_NAME, m) {
   m.doc() = "One backend of gpuport. Private: use the gpuport package.";
+  // Functions that the package holds in module globals outlive the interpreter's last collection; that is no leak.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);
