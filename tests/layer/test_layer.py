@@ -183,13 +183,15 @@ def test_block_scans_keep_the_order_of_an_operator_that_does_not_commute(layer: 
 
 
 def test_blocks_of_a_resident_launch_wait_for_each_other(layer: Layer) -> None:
-    blocks = ctypes.c_int(0 if layer.device == 0 and layer.width == 32 else 200)
-    chain = np.zeros(1 << 16, dtype=np.uint32)
-    wrong = np.full(1, 7, dtype=np.uint32)
-    layer.call("layer_waiting", ctypes.byref(blocks), 128, 5, chain, wrong)
-    assert wrong[0] == 0
-    np.testing.assert_array_equal(chain[: blocks.value], np.arange(2, blocks.value + 2))
-    assert not chain[blocks.value :].any()
+    # Many launches in one process: what one leaves behind must not be taken for a deadlock of the next.
+    for launch in range(30):
+        blocks = ctypes.c_int(0 if launch % 2 == 0 else 100)
+        chain = np.zeros(1 << 16, dtype=np.uint32)
+        wrong = np.full(1, 7, dtype=np.uint32)
+        layer.call("layer_waiting", ctypes.byref(blocks), 128, 5, chain, wrong)
+        assert wrong[0] == 0
+        np.testing.assert_array_equal(chain[: blocks.value], np.arange(2, blocks.value + 2))
+        assert not chain[blocks.value :].any()
 
 
 @pytest.mark.parametrize("is_bf16", [0, 1])
