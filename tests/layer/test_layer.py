@@ -183,7 +183,7 @@ def test_block_scans_keep_the_order_of_an_operator_that_does_not_commute(layer: 
 
 
 def test_blocks_of_a_resident_launch_wait_for_each_other(layer: Layer) -> None:
-    # Many launches in one process: what one leaves behind must not be taken for a deadlock of the next.
+    # Many launches in one process: what one leaves behind is no deadlock of the next.
     for launch in range(30):
         blocks = ctypes.c_int(0 if launch % 2 == 0 else 100)
         chain = np.zeros(1 << 16, dtype=np.uint32)
