@@ -260,8 +260,8 @@ def test_cupy_streams(cupy: Any, torch: Any) -> None:
     x = cupy.zeros(1 << 20, dtype=np.float32)
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        # CuPy's first allocation on a stream waits for the device, and its first fill is compiled.
-        x.fill(0)
+        # CuPy's first allocation on a stream waits for the device, and its first fill with a number is compiled.
+        x.fill(2)
         gpuport.sum(x)
     cupy.cuda.Device().synchronize()
     with torch.cuda.stream(torch.cuda.ExternalStream(stream.ptr)):
