@@ -260,7 +260,7 @@ def test_cupy_streams(cupy: Any, torch: Any) -> None:
     x = cupy.zeros(1 << 20, dtype=np.float32)
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        # CuPy's first allocation on a stream waits for the device, and its first fill with a number is compiled.
+        # CuPy's first allocation on a stream waits for the device; its first fill is compiled.
         x.fill(2)
         gpuport.sum(x)
     cupy.cuda.Device().synchronize()
