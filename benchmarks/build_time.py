@@ -129,7 +129,10 @@ def main() -> int:
             f"{measured.load:.1f}",
             measured.architectures,
         )
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160  # whole in a log
+    console.print(table)
     return 1 if missed else 0
 
 

@@ -82,7 +82,29 @@ PYTHON
   return "$code"
 }
 
-export -f versions build check
+# A module without code for this GPU says so, and names both; it never returns what was in the buffer.
+foreign() {
+  local other=75 here
+  here=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
+  [[ $here == 75 ]] && other=80
+  CUDAARCHS=$other-real CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) python3 -m pip install --quiet --no-build-isolation --no-deps \
+    --target "$1" -Ccmake.define.GPUPORT_CUDA=ON -Ccmake.define.GPUPORT_HIP=OFF . || return 1
+  PYTHONPATH=$1 python3 - "$other" "$here" <<'PYTHON'
+import sys
+import numpy as np
+import gpuport
+other, here = (f"sm_{number}" for number in sys.argv[1:])
+for call in (lambda x: gpuport.sum(x, backend="cuda"), lambda x: gpuport.softmax(x, backend="cuda")):
+    try:
+        print("wrong:", call(np.ones(100_000, np.float32)))
+        sys.exit(1)
+    except gpuport.UnsupportedArchError as error:
+        print(error)
+        assert other in str(error) and here in str(error)
+PYTHON
+}
+
+export -f versions build check foreign
 export receipts
 run versions bash -c versions
 run build bash -c build || finish
@@ -91,6 +113,7 @@ case $stage in
   test)
     run info gpuport info
     run check bash -c check
+    run foreign-arch bash -c 'folder=$(mktemp -d); foreign "$folder"; code=$?; rm -rf "$folder"; exit $code'
     run pytest-gpu python3 -m pytest -q -p no:cacheprovider -m "gpu" --junitxml="$receipts/pytest-gpu.xml" tests
     run pytest-api python3 -m pytest -q -p no:cacheprovider -m "not slow and not gpu" --junitxml="$receipts/pytest-api.xml" tests/api
     ;;

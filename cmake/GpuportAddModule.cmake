@@ -87,7 +87,8 @@ set(GPUPORT_CPU_LANGUAGE CXX)
 set(GPUPORT_CUDA_LANGUAGE CUDA)
 set(GPUPORT_HIP_LANGUAGE HIP)
 
-set(GPUPORT_CUDA_OPTIONS -lineinfo --expt-relaxed-constexpr)
+# The architectures of one file side by side: the longest file would otherwise run alone at the end.
+set(GPUPORT_CUDA_OPTIONS -lineinfo --expt-relaxed-constexpr --threads=2)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   # Line tables of several architectures are large and much alike: a seventh of the size. Every driver
   # that runs CUDA 13 unpacks it; one of CUDA 12 might not.

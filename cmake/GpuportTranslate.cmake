@@ -15,7 +15,7 @@ function(gpuport_translate target)
   foreach(file IN LISTS ARG_FILES)
     add_custom_command(
       OUTPUT "${ARG_TO}/${file}"
-      COMMAND ${GPUPORT_PYTHON} translate --target ${ARG_TARGET} "${ARG_FROM}/${file}" --output "${ARG_TO}/${file}"
+      COMMAND ${GPUPORT_PYTHON} translate --target ${ARG_TARGET} --line-directives "${ARG_FROM}/${file}" --output "${ARG_TO}/${file}"
       DEPENDS "${ARG_FROM}/${file}" ${translator}
       COMMENT "Translating ${file} for ${ARG_TARGET}"
       VERBATIM)

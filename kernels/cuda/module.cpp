@@ -51,6 +51,18 @@ gp::util::Strided strided(const StridedArgument& argument, const gp::util::Shape
   return array;
 }
 
+// Adds to an error about missing code what the device is and what there is code for.
+template <typename F>
+auto naming_architectures(int device, F&& f) {
+  try {
+    return f();
+  } catch (const gp::Error& error) {
+    if (error.kind != gp::ErrorKind::kUnsupportedArch) throw;
+    throw gp::Error(error.kind, "device " + std::to_string(device) + " is " + gp::device_info(device).architecture +
+                                    ", and this build has code for " + gp::build::kArchitectures + ": " + error.what());
+  }
+}
+
 void run(const std::string& name, const std::string& op, index_t rows, index_t cols, const MatrixArgument& input,
          const MatrixArgument& output, const std::optional<MatrixArgument>& mask, int device, Address stream,
          const std::optional<MatrixArgument>& scratch) {
@@ -65,7 +77,7 @@ void run(const std::string& name, const std::string& op, index_t rows, index_t c
   call.device = device;
   call.stream = stream_of(stream);
   const nb::gil_scoped_release release;
-  gp::run_kernel(name, call);
+  naming_architectures(device, [&] { gp::run_kernel(name, call); });
 }
 
 void copy(const std::vector<index_t>& sizes, const StridedArgument& src, const StridedArgument& dst, int device,
@@ -73,14 +85,15 @@ void copy(const std::vector<index_t>& sizes, const StridedArgument& src, const S
   const gp::util::Shape shape = shape_of(sizes);
   const gp::util::Strided from = strided(src, shape), to = strided(dst, shape);
   const nb::gil_scoped_release release;
-  gp::util::copy(shape, from, to, device, stream_of(stream));
+  naming_architectures(device, [&] { gp::util::copy(shape, from, to, device, stream_of(stream)); });
 }
 
 index_t first_nonfinite(const std::vector<index_t>& sizes, const StridedArgument& src, int device, Address stream) {
   const gp::util::Shape shape = shape_of(sizes);
   const gp::util::Strided array = strided(src, shape);
   const nb::gil_scoped_release release;
-  return gp::util::first_nonfinite(shape, array, device, stream_of(stream));
+  return naming_architectures(device,
+                              [&] { return gp::util::first_nonfinite(shape, array, device, stream_of(stream)); });
 }
 
 // A contiguous Python buffer for the length of a copy.
@@ -190,6 +203,8 @@ void raise(const gp::Error& error) {
 
 NB_MODULE(GPUPORT_MODULE_NAME, m) {
   m.doc() = "One backend of gpuport. Private: use the gpuport package.";
+  // Functions that the package holds in module globals outlive the interpreter's last collection; that is no leak.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);

@@ -260,7 +260,9 @@ def test_cupy_streams(cupy: Any, torch: Any) -> None:
     x = cupy.zeros(1 << 20, dtype=np.float32)
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        gpuport.sum(x)  # a first allocation of CuPy's on a stream waits for the device
+        # CuPy's first allocation on a stream waits for the device; its first fill is compiled.
+        x.fill(2)
+        gpuport.sum(x)
     cupy.cuda.Device().synchronize()
     with torch.cuda.stream(torch.cuda.ExternalStream(stream.ptr)):
         torch.cuda._sleep(FORTY_MS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import zipfile
 from pathlib import Path
@@ -114,6 +115,15 @@ def test_what_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
         inspect(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert isinstance(caught.value, Error)
+
+
+def test_a_bundle_that_contains_itself(tmp_path: Path) -> None:
+    name = b"hipv4-amdgcn-amd-amdhsa--gfx90a"
+    head = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<QQQQ", 1, 0, 87, len(name)) + name
+    assert len(head) == 87
+    (tmp_path / "bundle").write_bytes(head)
+    with pytest.raises(FormatError, match="wrapped too many times"):
+        inspect(tmp_path / "bundle")
 
 
 def test_a_damaged_module_is_named_with_its_wheel(cuda_library: Path, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ void narrow(const Call& call, const float* in, std::uint16_t* bits, float* wide,
 // One thread folds the states left to right; the layer's own merge is what is shown.
 template <typename A>
 GP_KERNEL max_sum_kernel(const A* values, A* states, int count, int split) {
-  MaxSum<A> left, right, all;
+  auto left = MaxSum<A>::empty(), right = left, all = left;
   for (int i = 0; i < split; ++i) left.push(values[i]);
   for (int i = split; i < count; ++i) right.push(values[i]);
   for (int i = 0; i < count; ++i) all.push(values[i]);

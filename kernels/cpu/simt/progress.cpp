@@ -66,6 +66,9 @@ std::string stall_text(Launch& launch, const Worker& worker) {
 void set_working(Worker& worker, bool working) {
   const std::lock_guard<std::mutex> lock(worker.launch->mutex);
   worker.working = working;
+  // Looks of an earlier launch say nothing about this one, whose epochs have the same numbers.
+  worker.epoch = 0;
+  worker.quiet_looks = 0;
   ++worker.launch->epoch;  // what it did last, nobody has looked at
 }
 

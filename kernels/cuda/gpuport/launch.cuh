@@ -32,7 +32,7 @@ inline void check_launch(cudaError_t status, const Call& call, const Grid& grid)
   const std::string text = std::string(call.name) + ": launch of " + std::to_string(grid.blocks) + " blocks of " +
                            std::to_string(grid.threads) + " threads with warps of " + std::to_string(call.warp_size) +
                            " failed: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
-  throw Error(status == cudaErrorNoKernelImageForDevice ? ErrorKind::kUnsupportedArch : ErrorKind::kLaunch, text);
+  throw Error(lacks_code(status) ? ErrorKind::kUnsupportedArch : ErrorKind::kLaunch, text);
 }
 
 }  // namespace detail

@@ -102,8 +102,9 @@ GP_HOST_DEVICE A shifted_exponential(A x, A max) {
 // is not a NaN.
 template <typename A>
 struct MaxSum {
-  A max = -infinity<A>();
-  A sum = A(0);
+  A max, sum;  // no initializers: arrays of states stand in shared memory
+
+  static GP_HOST_DEVICE MaxSum empty() { return {-infinity<A>(), A(0)}; }
 
   GP_HOST_DEVICE void push(A x) {
     if (x > max) {
@@ -118,7 +119,7 @@ struct MaxSum {
 template <typename A>
 struct MergeMaxSum {
   using State = MaxSum<A>;
-  static GP_HOST_DEVICE State identity() { return {}; }
+  static GP_HOST_DEVICE State identity() { return State::empty(); }
   static GP_HOST_DEVICE State combine(State a, State b) {
     const A max = b.max > a.max ? b.max : a.max;
     return {max, a.sum * shifted_exponential(a.max, max) + b.sum * shifted_exponential(b.max, max)};

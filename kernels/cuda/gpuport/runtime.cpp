@@ -12,9 +12,9 @@ void check(cudaError_t status, const char* doing) {
   (void)cudaGetLastError();  // reported here; it must not surface again in an unrelated call
   const std::string text =
       std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ") while " + doing;
-  const ErrorKind kind = status == cudaErrorMemoryAllocation         ? ErrorKind::kMemory
-                         : status == cudaErrorNoKernelImageForDevice ? ErrorKind::kUnsupportedArch
-                                                                     : ErrorKind::kRuntime;
+  const ErrorKind kind = status == cudaErrorMemoryAllocation ? ErrorKind::kMemory
+                         : lacks_code(status)                ? ErrorKind::kUnsupportedArch
+                                                             : ErrorKind::kRuntime;
   throw Error(kind, text);
 }
 

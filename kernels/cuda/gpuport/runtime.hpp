@@ -10,6 +10,11 @@ namespace gp {
 // Throws an Error that says what failed; `doing` completes "while ...".
 void check(cudaError_t status, const char* doing);
 
+// Whether the status says that the module has no code for the device.
+inline bool lacks_code(cudaError_t status) {
+  return status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction;
+}
+
 int device_attribute(cudaDeviceAttr attribute, int device);
 bool is_capturing(cudaStream_t stream);
 

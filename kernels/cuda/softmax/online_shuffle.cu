@@ -15,7 +15,7 @@ GP_KERNEL online_shuffle_kernel(Rows<T> rows) {
   __shared__ typename Block::Storage storage;
   const int thread = threadIdx.x;
   for (index_t row = blockIdx.x; row < rows.count(); row += gridDim.x) {
-    MaxSum<A> state;
+    auto state = MaxSum<A>::empty();
     for (index_t col = thread; col < rows.cols(); col += kOnlineThreads) {
       if (rows.takes_part(row, col)) state.push(rows.value(row, col));
     }

@@ -11,7 +11,7 @@ GP_KERNEL serial_kernel(Rows<T> rows) {
   using A = Accum<T>;
   if (threadIdx.x != 0) return;  // no barrier follows
   for (index_t row = blockIdx.x; row < rows.count(); row += gridDim.x) {
-    MaxSum<A> state;
+    auto state = MaxSum<A>::empty();
     for (index_t col = 0; col < rows.cols(); ++col) {
       if (rows.takes_part(row, col)) state.max = Max<A>::combine(state.max, rows.value(row, col));
     }

@@ -27,7 +27,7 @@ GP_KERNEL three_pass_kernel(Rows<T> rows) {
   __shared__ A scratch[kTreeThreads];
   const int thread = threadIdx.x;
   for (index_t row = blockIdx.x; row < rows.count(); row += gridDim.x) {
-    MaxSum<A> state;
+    auto state = MaxSum<A>::empty();
     for (index_t col = thread; col < rows.cols(); col += kTreeThreads) {
       if (rows.takes_part(row, col)) state.max = Max<A>::combine(state.max, rows.value(row, col));
     }

@@ -12,7 +12,7 @@ GP_KERNEL warp_row_kernel(Rows<T> rows) {
   W::require();
   using A = Accum<T>;
   for (index_t row = W::global_index(); row < rows.count(); row += W::global_count()) {
-    MaxSum<A> state;
+    auto state = MaxSum<A>::empty();
     for (index_t col = W::lane(); col < rows.cols(); col += kWarp) {
       if (rows.takes_part(row, col)) state.push(rows.value(row, col));
     }

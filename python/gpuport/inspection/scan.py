@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,7 +19,13 @@ from .errors import FormatError
 from .model import Image, Inspection, KernelResources, Module, Vendor
 
 _ZIP_MAGIC = b"PK\x03\x04"
+# What zipfile raises on damage, on encryption and on methods that it does not know.
+_ZIP_ERRORS = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, OverflowError, RuntimeError,
+    ValueError,
+)  # fmt: skip
 _BITCODE_MAGICS = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_DEEPEST = 8
 _BUNDLE_SECTION = "__CLANG_OFFLOAD_BUNDLE__"
 
 
@@ -45,6 +52,7 @@ class _Scanner:
         self.kernels: list[KernelResources] = []
         self.images: list[Image] = []
         self.modules: list[Module] = []
+        self._depth = 0
 
     def file(self, data: memoryview, name: str) -> None:
         if not data:
@@ -52,7 +60,7 @@ class _Scanner:
         if data[:4] == _ZIP_MAGIC:
             self._members(_zip_members(data), name)
         elif data[: len(archive.MAGIC)] == archive.MAGIC:
-            self._members(list(archive.members(data)), name)
+            self._members(archive.members(data), name)
         else:
             host = None
             if data[:4] == MAGIC and not _is_device(elf := Elf(data)):
@@ -60,10 +68,10 @@ class _Scanner:
             self.modules.append(Module(name, host))
             self._image(data, name, "")
 
-    def _members(self, members: list[tuple[str, memoryview]], name: str) -> None:
+    def _members(self, members: Iterable[tuple[str, memoryview]], name: str) -> None:
         """Those that are modules; the Python files and texts of a wheel say nothing here."""
         for member, data in members:
-            if any(data[: len(magic)] == magic for magic in _READERS):
+            if any(data[: len(magic)] == magic for magic in (archive.MAGIC, *_READERS)):
                 try:
                     self.file(data, f"{name}!{member}")
                 except FormatError as error:
@@ -73,9 +81,15 @@ class _Scanner:
         """`label` is the architecture that the wrapping tells, where the content does not."""
         for magic, read in _READERS.items():
             if data[: len(magic)] == magic:
-                return read(self, data, module, label)
+                if self._depth == _DEEPEST:
+                    raise FormatError("wrapped too many times; a wrapping that contains itself?")
+                self._depth += 1
+                read(self, data, module, label)
+                self._depth -= 1
+                return
         if re.search(rb"^\s*\.version\s+\d", bytes(data[:4096]), re.MULTILINE):
-            return self._ptx_text(data, module)
+            self._ptx_text(data, module)
+            return
         raise FormatError(
             "no format that is read here (ELF, wheel, static library, fatbin, offload bundle, PTX)"
         )
@@ -171,13 +185,11 @@ def _is_device(elf: Elf) -> bool:
     return elf.machine in (MACHINE_CUDA, MACHINE_AMDGPU)
 
 
-def _zip_members(data: memoryview) -> list[tuple[str, memoryview]]:
+def _zip_members(data: memoryview) -> Iterator[tuple[str, memoryview]]:
+    """One at a time: the binaries of a wheel together may not fit into memory."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as wheel:
-            return [
-                (entry.filename, memoryview(wheel.read(entry)))
-                for entry in wheel.infolist()
-                if not entry.is_dir()
-            ]
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            for entry in wheel.infolist():
+                yield entry.filename, memoryview(wheel.read(entry))
+    except _ZIP_ERRORS as error:
         raise FormatError(f"wheel: {error}") from None
