@@ -78,7 +78,7 @@ class ScanSpec(Spec):
                     )
         for op in OPS:
             yield Case(op, self.dtypes[0], (), axis=-1, quick=True)
-        if not self.one_thread:
+        if self.dtypes == ALL:
             # More than 1,024 tiles of 2,048: from here on a block goes through several.
             yield Case(OPS[1], "int32", (2200001,), axis=0)
 
