@@ -8,7 +8,7 @@ logsumexp is -inf or +inf where there is no NaN.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
