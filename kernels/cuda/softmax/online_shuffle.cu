@@ -1,33 +1,13 @@
 // softmax.online_shuffle: one block a row, running (max, sum), merged by warp shuffles.
 // Reads each row twice, writes it once. Every thread holds the row's state. The default for rows longer than a warp
 // handles well.
-#include "row.cuh"
+#include "online.cuh"
 
 namespace gp::softmax {
 
-constexpr int kOnlineThreads = 256;
-
-template <int kWarp, typename T>
-GP_KERNEL online_shuffle_kernel(Rows<T> rows) {
-  Warp<kWarp>::require();
-  using A = Accum<T>;
-  using Block = BlockReduce<kWarp, kOnlineThreads, MergeMaxSum<A>>;
-  __shared__ typename Block::Storage storage;
-  const int thread = threadIdx.x;
-  for (index_t row = blockIdx.x; row < rows.count(); row += gridDim.x) {
-    auto state = MaxSum<A>::empty();
-    for (index_t col = thread; col < rows.cols(); col += kOnlineThreads) {
-      if (rows.takes_part(row, col)) state.push(rows.value(row, col));
-    }
-    state = Block::all_reduce(state, storage);
-    Normalizer<T>(state).write_row(rows, row, thread, kOnlineThreads);
-    __syncthreads();  // every warp has read the storage before the next row reuses it
-  }
-}
-
 void online_shuffle(const Call& call) {
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
-    launch(online_shuffle_kernel<kWarp, T>, call, blocks_for(call.rows, kOnlineThreads), rows_of<T>(call));
+    launch(online_kernel<kWarp, T>, call, blocks_for(call.rows, kOnlineThreads), rows_of<T>(call));
   });
 }
 

@@ -43,30 +43,39 @@ struct Normalizer {
         log_sum(logarithm(state.sum)),
         undefined(state.sum != state.sum || state.max == infinity<A>() || state.max == -infinity<A>()) {}
 
-  GP_DEVICE void write(const Rows<T>& rows, index_t row, index_t col) const {
-    const bool logarithmic = rows.op == OpCode::kLogSoftmax;
-    A result;
-    if (!rows.takes_part(row, col)) {
-      result = logarithmic ? -infinity<A>() : A(0);
-    } else if (undefined) {
-      result = quiet_nan<A>();
-    } else {
-      const A shifted = rows.value(row, col) - max;
-      result = logarithmic ? shifted - log_sum : exponential(shifted) / sum;
-    }
-    rows.out(row, col) = T(result);
+  // The result for an element of value x.
+  GP_DEVICE A result(OpCode op, bool takes_part, A x) const {
+    const bool logarithmic = op == OpCode::kLogSoftmax;
+    if (!takes_part) return logarithmic ? -infinity<A>() : A(0);
+    if (undefined) return quiet_nan<A>();
+    const A shifted = x - max;
+    return logarithmic ? shifted - log_sum : exponential(shifted) / sum;
   }
+
+  GP_DEVICE A log_sum_exp() const { return sum != sum ? sum : undefined ? max : max + log_sum; }
 
   // Columns first, first + step, ... of the row. For logsumexp the row has one result, which the thread with first == 0
   // writes.
-  GP_DEVICE void write_row(const Rows<T>& rows, index_t row, int first, int step) const {
+  GP_DEVICE void write_row(const Rows<T>& rows, index_t row, index_t first, index_t step) const {
+    write_columns(rows, row, first, step, rows.cols());
+  }
+  GP_DEVICE void write_columns(const Rows<T>& rows, index_t row, index_t first, index_t step, index_t end) const {
     if (rows.op == OpCode::kLogSumExp) {
-      if (first == 0) rows.out(row, 0) = T(sum != sum ? sum : undefined ? max : max + log_sum);
+      if (first == 0) rows.out(row, 0) = T(log_sum_exp());
       return;
     }
-    for (index_t col = first; col < rows.cols(); col += step) write(rows, row, col);
+    for (index_t col = first; col < end; col += step) {
+      rows.out(row, col) = T(result(rows.op, rows.takes_part(row, col), rows.value(row, col)));
+    }
   }
 };
+
+// Some variants hold a row on the chip, which has an end.
+inline void require_at_most(const Call& call, index_t cols) {
+  if (call.cols <= cols) return;
+  throw Error(ErrorKind::kValue, std::string(call.name) + " takes rows of up to " + std::to_string(cols) +
+                                     " columns of " + dtype_name(call.in.dtype) + ", not " + std::to_string(call.cols));
+}
 
 template <typename T>
 Rows<T> rows_of(const Call& call) {

@@ -8,7 +8,7 @@ logsumexp is -inf or +inf where there is no NaN.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,9 +52,22 @@ class SoftmaxSpec(Spec):
 
     merges: Callable[[int], int] = field(kw_only=True)
     one_thread: bool = False
+    limits: Mapping[str, int] = field(default_factory=dict)  # columns at most, by dtype
     family: str = field(default="softmax", init=False)
 
     def cases(self, target: Target) -> Iterator[Case]:
+        """What fits, and of what does not the one-dimensional cases, which must be refused."""
+        for case in self._all_cases(target):
+            cols = case.shape[case.axis or 0]
+            if cols <= self.limits.get(case.dtype, cols):
+                yield case
+            elif len(case.shape) == 1:
+                yield replace(case, refused=True, invariants=False)
+
+    def _all_cases(self, target: Target) -> Iterator[Case]:
+        for dtype, most in self.limits.items():
+            for size in (most, most + 1):
+                yield Case("softmax", dtype, (size,), "normal", axis=0, quick=True)
         yield from self._sizes()
         yield from self._rows()
         yield from self._many_rows(target)
@@ -260,5 +273,21 @@ SPECS = (
     SoftmaxSpec("serial", ("float32", "float64"), merges=lambda n: n, one_thread=True),
     SoftmaxSpec("three_pass", ("float32", "float64"), merges=_block, benchmark=LONG),
     SoftmaxSpec("online_shuffle", FLOATS, merges=_block, benchmark=SHORT + LONG),
+    SoftmaxSpec("online_serial", ("float32", "float64"), merges=lambda n: n, one_thread=True),
+    SoftmaxSpec("online_vec4", ("float32", "float64"), merges=_block, benchmark=LONG),
+    SoftmaxSpec(
+        "online_registers",
+        ("float32", "float64"),
+        merges=_block,
+        limits={"float32": 4096, "float64": 2048},
+    ),
+    SoftmaxSpec(
+        "online_row_cache",
+        ("float32", "float64"),
+        merges=_block,
+        limits={"float32": 8192, "float64": 4096},
+    ),
+    SoftmaxSpec("grid_stride", ("float32", "float64"), merges=_block, benchmark=LONG),
+    SoftmaxSpec("split_row", FLOATS, merges=_block, benchmark=LONG),
     SoftmaxSpec("warp_row", FLOATS, merges=lambda n: math.ceil(n / 32) + 6, benchmark=SHORT),
 )
