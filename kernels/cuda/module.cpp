@@ -9,8 +9,11 @@
 
 #include <gpuport/runtime.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -51,6 +54,38 @@ gp::util::Strided strided(const StridedArgument& argument, const gp::util::Shape
   return array;
 }
 
+// Python may end while another thread is in a call. That thread must not ask for the interpreter's lock then: the
+// interpreter would end the thread by unwinding it, which C++ answers by ending the process. So the package's exit
+// handler waits for the calls under way, and later ones keep the lock.
+std::atomic<int> calls_without_lock{0};
+std::atomic<bool> is_ending{false};
+
+class LockRelease {
+ public:
+  LockRelease() {
+    if (is_ending) return;
+    ++calls_without_lock;
+    state_ = PyEval_SaveThread();
+  }
+  ~LockRelease() {
+    if (state_ == nullptr) return;
+    PyEval_RestoreThread(state_);
+    --calls_without_lock;
+  }
+  LockRelease(const LockRelease&) = delete;
+  LockRelease& operator=(const LockRelease&) = delete;
+
+ private:
+  PyThreadState* state_ = nullptr;
+};
+
+void finish_calls() {
+  is_ending = true;
+  PyThreadState* const state = PyEval_SaveThread();
+  while (calls_without_lock > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  PyEval_RestoreThread(state);
+}
+
 // Adds to an error about missing code what the device is and what there is code for.
 template <typename F>
 auto naming_architectures(int device, F&& f) {
@@ -76,7 +111,7 @@ void run(const std::string& name, const std::string& op, index_t rows, index_t c
   if (scratch) call.scratch = operand(*scratch);
   call.device = device;
   call.stream = stream_of(stream);
-  const nb::gil_scoped_release release;
+  const LockRelease release;
   naming_architectures(device, [&] { gp::run_kernel(name, call); });
 }
 
@@ -84,14 +119,14 @@ void copy(const std::vector<index_t>& sizes, const StridedArgument& src, const S
           Address stream) {
   const gp::util::Shape shape = shape_of(sizes);
   const gp::util::Strided from = strided(src, shape), to = strided(dst, shape);
-  const nb::gil_scoped_release release;
+  const LockRelease release;
   naming_architectures(device, [&] { gp::util::copy(shape, from, to, device, stream_of(stream)); });
 }
 
 index_t first_nonfinite(const std::vector<index_t>& sizes, const StridedArgument& src, int device, Address stream) {
   const gp::util::Shape shape = shape_of(sizes);
   const gp::util::Strided array = strided(src, shape);
-  const nb::gil_scoped_release release;
+  const LockRelease release;
   return naming_architectures(device,
                               [&] { return gp::util::first_nonfinite(shape, array, device, stream_of(stream)); });
 }
@@ -114,7 +149,7 @@ class BufferView {
 
 void transfer(void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
               const char* doing) {
-  const nb::gil_scoped_release release;
+  const LockRelease release;
   const void* device_side = kind == cudaMemcpyHostToDevice ? dst : src;
   const int owner = gp::device_of_pointer(device_side);
   const gp::DeviceScope scope(owner < 0 ? gp::current_device() : owner);
@@ -218,10 +253,11 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
       .def_prop_ro("nbytes", &gp::Buffer::bytes)
       .def_prop_ro("device", &gp::Buffer::device);
 
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&finish_calls));
   m.def("build_info", &build_info);
   m.def("kernels", &kernels);
-  m.def("device_count", &gp::device_count, nb::call_guard<nb::gil_scoped_release>());
-  m.def("device_error", &gp::device_error, nb::call_guard<nb::gil_scoped_release>());
+  m.def("device_count", &gp::device_count, nb::call_guard<LockRelease>());
+  m.def("device_error", &gp::device_error, nb::call_guard<LockRelease>());
   m.def("device", &device, "index"_a);
   m.def("run", &run, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,
         "stream"_a, "scratch"_a = nb::none());
@@ -237,7 +273,7 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
   m.def("download", &download, "address"_a, "data"_a, "stream"_a);
   m.def(
       "synchronize", [](int device, Address stream) { gp::synchronize(device, stream_of(stream)); }, "device"_a,
-      "stream"_a, nb::call_guard<nb::gil_scoped_release>());
+      "stream"_a, nb::call_guard<LockRelease>());
   m.def(
       "stream_busy", [](int device, Address stream) { return gp::stream_busy(device, stream_of(stream)); }, "device"_a,
       "stream"_a);

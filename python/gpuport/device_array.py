@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuport._backends import native_module
+from gpuport._backends import native_module, usable_module
 from gpuport._dtypes import ITEMSIZE, dtype_name, numpy_dtype, require_supported
 from gpuport._layout import Ints, contiguous_strides
 from gpuport._native import Buffer
@@ -78,7 +78,7 @@ class DeviceArray:
         name = dtype_name(dtype)
         require_supported(name, "DeviceArray")
         nbytes = math.prod(shape) * ITEMSIZE[name]
-        buffer = native_module(backend).allocate(nbytes, device)
+        buffer = usable_module(backend).allocate(nbytes, device)
         return cls(buffer, shape, name, backend=backend, device=device)
 
     @classmethod

@@ -1,6 +1,5 @@
 // Warp and block operations, launches, atomics: what they compute.
 #include <cuda_runtime.h>
-#include <sys/resource.h>
 
 #include <cassert>
 #include <cstdio>
@@ -313,9 +312,8 @@ CASE(stack_memory) {
   const long before = resident_kib();
   int out = 0;
   for (int i = 0; i < 3; ++i) GPUPORT_SIMT_LAUNCH((waits), 64, 1024)(&out);
-  rusage usage;  // the peak: stacks are given back to the system when a launch ends
-  getrusage(RUSAGE_SELF, &usage);
-  const long grown = usage.ru_maxrss - before, workers = device_processors();
+  // The peak: stacks are given back to the system when a launch ends.
+  const long grown = peak_kib() - before, workers = device_processors();
   std::printf("%d %s\n", out, grown < workers * (32 + 4) * 1024 ? "bounded" : "too much");
 }
 

@@ -7,12 +7,10 @@ namespace gp::argmax {
 
 template <typename... Ts>
 using ArgExtrema = decltype(TypeList<ArgMax<Ts>...>{} + TypeList<ArgMin<Ts>...>{});
-using EveryOp = ArgExtrema<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+using EveryOp = ArgExtrema<boolean, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                            std::uint32_t, std::uint64_t, float16, bfloat16, float, double>;
 
-void single_pass(const Call& original) {
-  Call call = original;
-  if (call.in.dtype == DType::kBool) call.in.dtype = DType::kU8;  // stored as 0 or 1 in a byte
+void single_pass(const Call& call) {
   visit(call, EveryOp{}, [&]<int kWarp, typename Op>() { fold_rows<kWarp, Op>(call); });
 }
 

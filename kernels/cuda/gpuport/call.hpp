@@ -29,7 +29,9 @@ enum class OpCode : std::uint8_t {
 };
 
 template <typename T>
-inline constexpr DType kDTypeOf = DType::kBool;
+inline constexpr DType kDTypeOf = DType(0xff);  // no array holds it
+template <>
+inline constexpr DType kDTypeOf<boolean> = DType::kBool;
 template <>
 inline constexpr DType kDTypeOf<std::int8_t> = DType::kI8;
 template <>

@@ -88,11 +88,12 @@ __device__ typename Op::State fold(const View2<const typename Op::Input>& in, in
         lanes[p] = Op::combine(lanes[p], lift_at<Op>(packs[p].items[i], col + p * stride + i));
     }
   }
+  // What is left is at most a few packs a thread: rolled, so that it adds little code to every operator and type.
+#pragma unroll 1
   for (; col < end; col += stride) {
-#pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      if (col + i < end) lanes[0] = Op::combine(lanes[0], lift_at<Op>(in(row, col + i), col + i));
-    }
+    const index_t stop = col + kItems < end ? col + kItems : end;
+#pragma unroll 1
+    for (index_t i = col; i < stop; ++i) lanes[0] = Op::combine(lanes[0], lift_at<Op>(in(row, i), i));
   }
   State state = lanes[0];
 #pragma unroll

@@ -32,7 +32,7 @@ struct Sum {
 template <typename T, bool kGreatest>
 struct Extremum {
   using Input = T;
-  using State = std::conditional_t<kIsReducedFloat<T>, float, T>;
+  using State = std::conditional_t<kIsReducedFloat<T>, float, std::conditional_t<std::is_same_v<T, boolean>, bool, T>>;
   using Result = T;
   static constexpr OpCode kCode = kGreatest ? OpCode::kMax : OpCode::kMin;
   static GP_HOST_DEVICE State identity() {

@@ -104,6 +104,14 @@ struct bfloat16 {
   GP_HOST_DEVICE operator float() const { return bit_cast<float>(std::uint32_t(bits) << 16); }
 };
 
+// A bool as other libraries store it: a byte, of which anything but zero is true. C++'s own may hold 0 or 1 only.
+struct boolean {
+  std::uint8_t byte;
+  boolean() = default;
+  GP_HOST_DEVICE explicit boolean(bool value) : byte(value ? 1 : 0) {}
+  GP_HOST_DEVICE operator int() const { return byte != 0 ? 1 : 0; }
+};
+
 template <typename T>
 inline constexpr bool kIsReducedFloat = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 template <typename T>

@@ -15,19 +15,19 @@ using TeachingOps = decltype(TypeList<Sum<std::int32_t, std::int64_t>, Sum<float
 
 // Sums keep to the accumulator that the result asks for: 64-bit integers, f32 for the 16-bit floats, f64 on request.
 using IntegerSums =
-    TypeList<Sum<bool, std::int64_t>, Sum<std::int8_t, std::int64_t>, Sum<std::int16_t, std::int64_t>,
+    TypeList<Sum<boolean, std::int64_t>, Sum<std::int8_t, std::int64_t>, Sum<std::int16_t, std::int64_t>,
              Sum<std::int32_t, std::int64_t>, Sum<std::int64_t, std::int64_t>, Sum<std::uint8_t, std::int64_t>,
              Sum<std::uint16_t, std::int64_t>, Sum<std::uint32_t, std::int64_t>>;
 using FloatSums = TypeList<Sum<float16, float, float16>, Sum<bfloat16, float, bfloat16>, Sum<float16, float>,
                            Sum<bfloat16, float>, Sum<float, float>, Sum<double, double>>;
 template <typename... Ts>
 using SumsInDouble = TypeList<Sum<Ts, double>...>;
-using DoubleSums = SumsInDouble<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+using DoubleSums = SumsInDouble<boolean, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
                                 std::uint16_t, std::uint32_t, std::uint64_t, float16, bfloat16, float>;
 
 using EveryOp = decltype(IntegerSums{} + FloatSums{} + DoubleSums{} +
-                         Extrema<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                                 std::uint32_t, std::uint64_t, float16, bfloat16, float, double>{});
+                         Extrema<boolean, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                                 std::uint16_t, std::uint32_t, std::uint64_t, float16, bfloat16, float, double>{});
 
 // Sums that wrap have the same bits signed and unsigned, and bool is stored as 0 or 1 in a byte: fewer kernels serve
 // all.
@@ -36,9 +36,6 @@ inline Call canonical(Call call) {
   if (call.op == OpCode::kSum && call.out.dtype == DType::kU64) {
     call.out.dtype = DType::kI64;
     call.in.dtype = is_signed_twin(call.in.dtype);
-  }
-  if (call.op != OpCode::kSum && call.in.dtype == DType::kBool && call.out.dtype == DType::kBool) {
-    call.in.dtype = call.out.dtype = DType::kU8;
   }
   return call;
 }

@@ -9,7 +9,7 @@ using TeachingOps = TypeList<Sum<std::int32_t, std::int64_t>, Sum<float, float>,
 
 // Every type to its default result; sums that wrap have the same bits signed and unsigned.
 using EveryOp =
-    TypeList<Sum<bool, std::int64_t>, Sum<std::int8_t, std::int64_t>, Sum<std::int16_t, std::int64_t>,
+    TypeList<Sum<boolean, std::int64_t>, Sum<std::int8_t, std::int64_t>, Sum<std::int16_t, std::int64_t>,
              Sum<std::int32_t, std::int64_t>, Sum<std::int64_t, std::int64_t>, Sum<std::uint8_t, std::int64_t>,
              Sum<std::uint16_t, std::int64_t>, Sum<std::uint32_t, std::int64_t>, Sum<float16, float, float16>,
              Sum<bfloat16, float, bfloat16>, Sum<float, float>, Sum<double, double>>;

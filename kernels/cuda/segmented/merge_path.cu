@@ -135,11 +135,11 @@ GP_KERNEL join_kernel(Segments<Op> segments, Edges<Op> edges, index_t blocks) {
 template <typename... Ts>
 using SegmentedOps = decltype(TypeList<Max<Ts>...>{} + TypeList<Min<Ts>...>{});
 using EveryOp =
-    decltype(TypeList<Sum<bool, std::int64_t>, Sum<std::int8_t, std::int64_t>, Sum<std::int16_t, std::int64_t>,
+    decltype(TypeList<Sum<boolean, std::int64_t>, Sum<std::int8_t, std::int64_t>, Sum<std::int16_t, std::int64_t>,
                       Sum<std::int32_t, std::int64_t>, Sum<std::int64_t, std::int64_t>, Sum<std::uint8_t, std::int64_t>,
                       Sum<std::uint16_t, std::int64_t>, Sum<std::uint32_t, std::int64_t>, Sum<float16, float, float16>,
                       Sum<bfloat16, float, bfloat16>, Sum<float, float>, Sum<double, double>>{} +
-             SegmentedOps<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+             SegmentedOps<boolean, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                           std::uint32_t, std::uint64_t, float16, bfloat16, float, double>{});
 
 // The input is one row; scratch holds the offsets, contiguous int64, checked by the caller; rows counts the segments.

@@ -43,7 +43,7 @@ bool convert(TypeList<From...>, const Walk<2>& walk, const Strided& src, const S
          ((kDTypeOf<From> == src.dtype && (launch_copy<From, To>(walk, src, dst, call), true)) || ...);
 }
 
-using Integers = TypeList<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+using Integers = TypeList<boolean, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                           std::uint32_t, std::uint64_t>;
 
 }  // namespace
