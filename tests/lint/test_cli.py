@@ -100,6 +100,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     [
         [],
         ["no/such/file.cu"],
+        [""],
         ["--select", "GPL999", "."],
         ["--explain", "GPL999"],
         ["--no-such-option"],
@@ -110,6 +111,40 @@ def test_what_cannot_be_met(arguments: list[str], capsys: pytest.CaptureFixture[
         main(arguments)
     assert caught.value.code == 2
     assert "error: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"), [("notes.txt", "no source files in"), ("pipe.cu", "not a regular file")]
+)
+def test_folders_with_nothing_to_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], entry: str, message: str
+) -> None:
+    if entry == "pipe.cu":
+        os.mkfifo(tmp_path / entry)
+    else:
+        (tmp_path / entry).write_text(SOURCE)
+    with pytest.raises(SystemExit) as caught:
+        main([str(tmp_path)])
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_read(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (source.parent / "closed").mkdir()
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:  # root may read any folder, so that chmod would prove nothing
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(SystemExit) as caught:
+        main([str(source.parent)])
+    assert caught.value.code == 2
+    assert "closed: Permission denied" in capsys.readouterr().err
 
 
 def test_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -125,6 +125,8 @@ def test_several_files(tmp_path: Path) -> None:
         (["a.cu", "-o", "out", "-D", "X=y"], "must be an integer"),
         (["a.cu", "-o", "out", "--names", "a.cu"], "not a table of names"),
         (["a.cu", "-o", "out", "--names", "none.toml"], "none.toml"),
+        (["a.cu", "-o", "out", "-I", "none"], "-I none: no such folder"),
+        (["a.cu", "-o", "out", "-I", "a.cu"], "-I a.cu: no such folder"),
     ],
 )
 def test_calls_that_are_refused(
@@ -140,6 +142,96 @@ def test_calls_that_are_refused(
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
     assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("arguments", [["", "-o", "out"], ["a.cu", "-o", ""]])
+def test_an_empty_path_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(write(tmp_path, {"a.cu": GOOD}))
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert tree(tmp_path) == {"a.cu": GOOD}
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_no_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], linked: bool
+) -> None:
+    write(tmp_path, {"a.cu": GOOD, "s/a.cu": GOOD})
+    pipe = tmp_path / "out/a.cu"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    output = pipe
+    if linked:
+        output = tmp_path / "link"
+        output.symlink_to(pipe)
+    for arguments in (
+        [str(tmp_path / "a.cu"), "-o", str(output)],
+        [str(tmp_path / "a.cu"), "-o", str(output), "--check"],
+        [str(tmp_path / "s"), "-o", str(pipe.parent)],
+    ):
+        assert main(arguments) == 2
+        assert "not a regular file" in capsys.readouterr().err
+    assert pipe.is_fifo()
+    assert [path.name for path in pipe.parent.iterdir()] == ["a.cu"]
+
+
+def test_a_pipe_is_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "s", {"a.cu": GOOD})
+    os.mkfifo(tmp_path / "s/b.cu")
+    for source in (tmp_path / "s", tmp_path / "s/b.cu"):
+        assert main([str(source), "-o", str(tmp_path / "out")]) == 2
+        assert "b.cu is not a regular file" in capsys.readouterr().err
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("content", ["before", None])
+def test_an_output_that_is_a_link_stays_one(tmp_path: Path, content: str | None) -> None:
+    write(tmp_path, {"a.cu": GOOD, "real/there": ""})
+    target = tmp_path / "real/a.hip"
+    if content is not None:
+        target.write_text(content)
+    link = tmp_path / "a.hip"
+    link.symlink_to("real/a.hip")
+    assert main([str(tmp_path / "a.cu"), "-o", str(link)]) == 0
+    assert link.is_symlink()
+    assert "hipFree" in target.read_text()
+    assert sorted(path.name for path in target.parent.iterdir()) == ["a.hip", "there"]
+
+
+def test_a_circle_of_links_is_no_output(tmp_path: Path) -> None:
+    write(tmp_path, {"a.cu": GOOD})
+    (tmp_path / "x").symlink_to("y")
+    (tmp_path / "y").symlink_to("x")
+    assert main([str(tmp_path / "a.cu"), "-o", str(tmp_path / "x")]) == 2
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "s", {"a.cu": GOOD, "closed/b.cu": GOOD})
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:  # root may read any folder, so that chmod would prove nothing
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert main([str(tmp_path / "s"), "-o", str(tmp_path / "out")]) == 2
+    assert "closed" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_place_that_takes_no_file_is_noticed_before_the_first_write(tmp_path: Path) -> None:
+    write(tmp_path, {"s/a.cu": GOOD, "s/new/b.cu": GOOD, "s/z/c.cu": GOOD})
+    write(tmp_path / "out", {"a.cu": "before", "z": "a file, no folder"})
+    before = sorted((tmp_path / "out").rglob("*"))
+    assert main([str(tmp_path / "s"), "-o", str(tmp_path / "out")]) == 2
+    assert (tmp_path / "out/a.cu").read_text() == "before"
+    assert sorted((tmp_path / "out").rglob("*")) == before
 
 
 def test_a_link_to_a_source_is_a_source(tmp_path: Path) -> None:

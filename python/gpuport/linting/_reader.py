@@ -14,12 +14,14 @@ if TYPE_CHECKING or (__package__ or "").startswith("gpuport."):
     from gpuport.translate.launches import Launch, find_launches
     from gpuport.translate.source import Source
     from gpuport.translate.tokens import tokenize
+    from gpuport.translate.trees import UsageError, read_source, source_files
 else:
     from translate.conditions import TARGET_MACROS, Directive
     from translate.findings import WARNING, Finding
     from translate.launches import Launch, find_launches
     from translate.source import Source
     from translate.tokens import tokenize
+    from translate.trees import UsageError, read_source, source_files
 
 __all__ = [
     "TARGET_MACROS",
@@ -28,6 +30,9 @@ __all__ = [
     "Finding",
     "Launch",
     "Source",
+    "UsageError",
     "find_launches",
+    "read_source",
+    "source_files",
     "tokenize",
 ]

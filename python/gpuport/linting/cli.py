@@ -6,31 +6,17 @@ import argparse
 import json
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from ._reader import Finding
+from ._reader import Finding, UsageError, read_source, source_files
 from .engine import lint_bytes
 from .rules import RULES, Rule
 
-_SUFFIXES = frozenset(
-    [
-        ".cu",
-        ".cuh",
-        ".h",
-        ".hpp",
-        ".hxx",
-        ".cpp",
-        ".cc",
-        ".cxx",
-        ".c",
-        ".inl",
-        ".hip",
-        ".inc",
-        ".ipp",
-        "",
-    ]
-)
+_SUFFIXES = frozenset({
+    ".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cc", ".cxx", ".c", ".inl", ".hip", ".inc",
+    ".ipp", "",
+})  # fmt: skip
 _EPILOG = """exit codes: 0 nothing found, 1 something found, 2 the request cannot be met.
 
 A finding is suppressed by a comment on its line or on the line above:
@@ -59,7 +45,9 @@ def main(arguments: Sequence[str] | None = None, prog: str = "gpuport lint") -> 
     files = 0
     for path in _files(parser, options.source):
         try:
-            data = path.read_bytes()
+            data = read_source(path)
+        except UsageError as error:
+            parser.error(str(error))
         except OSError as error:
             parser.error(f"cannot read {path}: {error.strerror}")
         files += 1
@@ -95,9 +83,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "source", nargs="*", type=Path, help="a file, or a folder with everything below it"
-    )
+    parser.add_argument("source", nargs="*", help="a file, or a folder with everything below it")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.add_argument(
         "--select",
@@ -137,19 +123,22 @@ def _explained(rule: Rule) -> str:
     return f"{rule.id} {rule.name}: {rule.summary}\n\n{body}"
 
 
-def _files(parser: argparse.ArgumentParser, sources: Sequence[Path]) -> Iterator[Path]:
-    """Files as they are named; of folders, every source file below, each once, sorted."""
-    seen: set[Path] = set()
+def _files(parser: argparse.ArgumentParser, sources: Sequence[str]) -> list[Path]:
+    """Files as they are named; of folders, every source file below; each once."""
+    files: dict[Path, None] = {}
     for source in sources:
-        if source.is_dir():
-            found = sorted(
-                p for p in source.rglob("*") if p.suffix.lower() in _SUFFIXES and p.is_file()
-            )
-        elif source.is_file():
-            found = [source]
+        path = Path(source)
+        if source and path.is_dir():
+            try:
+                found = sorted(source_files(path, _SUFFIXES))
+            except OSError as error:
+                parser.error(f"cannot read {error.filename}: {error.strerror}")
+            # A link or a pipe without a suffix is no source file that one would miss.
+            files.update((p, None) for p in found if p.suffix or p.is_file())
+        elif source and path.exists():
+            files[path] = None
         else:
-            parser.error(f"there is no {source}")
-        for path in found:
-            if path not in seen:
-                seen.add(path)
-                yield path
+            parser.error(f"there is no {source or 'file with an empty name'}")
+    if not files:
+        parser.error(f"no source files in {', '.join(sources)}")
+    return list(files)

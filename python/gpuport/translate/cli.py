@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .findings import ERROR, WARNING, Finding
-from .output import is_current, write_file
+from .output import is_current, write_files
 from .translation import TARGETS, TranslatedBytes, translate_bytes
-from .trees import Job, UsageError, check_outputs, included, plan
+from .trees import Job, UsageError, check_outputs, included, plan, read_source
 
 _DESCRIPTION = """\
 Translate CUDA C++ for AMD (hip) or for a host compiler and the SIMT runtime (cpu). Sources are
@@ -33,11 +33,14 @@ def main(arguments: Sequence[str] | None = None, prog: str | None = None) -> int
     options = _parser(prog).parse_args(arguments)
     try:
         macros = _macros(options)
+        for folder in options.folders:
+            if not folder.is_dir():
+                raise UsageError(f"-I {folder}: no such folder")
         jobs = plan(options.sources, options.output)
         results = _translate(jobs, options, macros)
         check_outputs(result.job for result in results)
         failed = any(result.translated.failed for result in results) and not options.lenient
-        results = [_finish(result, options, failed) for result in results]
+        results = _finish(results, options, failed)
     except (UsageError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -48,9 +51,9 @@ def main(arguments: Sequence[str] | None = None, prog: str | None = None) -> int
 
 def _parser(prog: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog or _PROGRAM, description=_DESCRIPTION)
-    parser.add_argument("sources", nargs="+", type=Path, metavar="SRC", help="files and folders")
+    parser.add_argument("sources", nargs="+", type=_path, metavar="SRC", help="files and folders")
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="OUT", help="a file or a folder"
+        "-o", "--output", type=_path, required=True, metavar="OUT", help="a file or a folder"
     )
     parser.add_argument("--target", choices=TARGETS, default="hip", help="default: hip")
     parser.add_argument(
@@ -67,15 +70,22 @@ def _parser(prog: str | None) -> argparse.ArgumentParser:
         action="store_true",
         help="let compilers name the original files, by #line",
     )
-    parser.add_argument("-I", dest="folders", action="append", type=Path, default=[], metavar="DIR",
-                        help="a folder of headers to translate, too, where included")  # fmt: skip
+    parser.add_argument("-I", dest="folders", action="append", type=_path, default=[],
+                        metavar="DIR", help="a folder of headers to translate, too, where included")  # fmt: skip
     parser.add_argument("-D", dest="defined", action="append", default=[], metavar="NAME[=VALUE]",
                         help="a macro that is defined: branches without it are dead")  # fmt: skip
     parser.add_argument("-U", dest="undefined", action="append", default=[], metavar="NAME",
                         help="a macro that is not defined: branches with it are dead")  # fmt: skip
-    parser.add_argument("--names", action="append", type=Path, default=[], metavar="FILE",
+    parser.add_argument("--names", action="append", type=_path, default=[], metavar="FILE",
                         help="a table of names, as hipify.toml, on top of gpuport's")  # fmt: skip
     return parser
+
+
+def _path(text: str) -> Path:
+    """A path. The empty one, which is the current folder to pathlib, is most likely a slip."""
+    if not text:
+        raise argparse.ArgumentTypeError("an empty path")
+    return Path(text)
 
 
 def _macros(options: argparse.Namespace) -> dict[str, int | None]:
@@ -100,7 +110,7 @@ def _translate(
     while waiting:
         job = waiting.pop(0)
         translated = translate_bytes(
-            job.source.read_bytes(),
+            read_source(job.source),
             str(job.source),
             options.target,
             line_directive=options.line_directives,
@@ -117,16 +127,24 @@ def _translate(
     return results
 
 
-def _finish(result: _Result, options: argparse.Namespace, failed: bool) -> _Result:
-    """Write a result, or see whether it is current."""
-    path, data = result.job.output, result.translated.data
+def _finish(results: list[_Result], options: argparse.Namespace, failed: bool) -> list[_Result]:
+    """Write the results, or see whether they are current."""
     if failed:
-        return result._replace(status="failed" if result.translated.failed else "not written")
+        return [
+            result._replace(status="failed" if result.translated.failed else "not written")
+            for result in results
+        ]
+    files = [(result.job.output, result.translated.data) for result in results]
     if options.check:
-        return result._replace(
-            status="current" if is_current(path, data) else "stale" if path.exists() else "missing"
-        )
-    return result._replace(status="written" if write_file(path, data) else "current")
+        statuses = [
+            "current" if is_current(path, data) else "stale" if path.exists() else "missing"
+            for path, data in files
+        ]
+    else:
+        statuses = ["written" if stale else "current" for stale in write_files(files)]
+    return [
+        result._replace(status=status) for result, status in zip(results, statuses, strict=True)
+    ]
 
 
 def _print(results: list[_Result], options: argparse.Namespace) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,9 +37,9 @@ def plan(sources: Sequence[Path], output: Path) -> list[Job]:
         if source.is_dir():
             jobs += [
                 Job(path, output / path.relative_to(source), source)
-                for path in _walk(source, output)
+                for path in source_files(source, SOURCE_SUFFIXES, output)
             ]
-        elif source.is_file():
+        elif source.exists():
             jobs.append(Job(source, output if single else output / source.name, source.parent))
         else:
             raise UsageError(f"{source}: no such file or folder")
@@ -49,17 +50,26 @@ def plan(sources: Sequence[Path], output: Path) -> list[Job]:
 
 
 def check_outputs(jobs: Iterable[Job]) -> None:
-    """Refuse a plan that writes a file twice or writes over a source."""
+    """Refuse a plan that writes a file twice, over a source, or over what is no regular file."""
     jobs = list(jobs)
     writers: dict[Path, Path] = {}
-    inputs = {job.source.resolve() for job in jobs}
+    inputs = {_real(job.source) for job in jobs}
     for job in jobs:
-        place = job.output.resolve()
+        place = _real(job.output)
+        if job.output.is_symlink() and place.is_symlink():
+            raise UsageError(f"{job.output} is a link that leads nowhere")
+        if place.exists() and not place.is_file():
+            raise UsageError(f"{job.output} exists and is not a regular file")
         if place in inputs:
             raise UsageError(f"{job.output} is a source: the output needs a place of its own")
         if place in writers:
             raise UsageError(f"{writers[place]} and {job.source} both go to {job.output}")
         writers[place] = job.source
+
+
+def _real(path: Path) -> Path:
+    """`path` with its links followed; `resolve` raises where links go in a circle."""
+    return Path(os.path.realpath(path))
 
 
 def included(
@@ -82,14 +92,33 @@ def included(
             break
 
 
-def _walk(folder: Path, output: Path) -> Iterator[Path]:
-    skipped = output.resolve()
-    for parent, folders, files in os.walk(folder):
+def source_files(
+    folder: Path, suffixes: Collection[str], skipped: Path | None = None
+) -> Iterator[Path]:
+    """The files below `folder` with one of `suffixes`; nothing in hidden folders or in `skipped`.
+
+    A folder that cannot be read is an error: its files would be missing from the result unnoticed.
+    """
+    left_out = skipped.resolve() if skipped is not None else None
+    for parent, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(".") and (Path(parent) / name).resolve() != skipped
+            if not name.startswith(".") and (Path(parent) / name).resolve() != left_out
         )
         for name in sorted(files):
-            if os.path.splitext(name)[1].lower() in SOURCE_SUFFIXES:
+            if os.path.splitext(name)[1].lower() in suffixes:
                 yield Path(parent) / name
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def read_source(path: Path) -> bytes:
+    """The bytes of a regular file. Anything else is refused: a pipe would be waited for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise UsageError(f"{path} is not a regular file")
+        return file.read()
