@@ -1,0 +1,59 @@
+"""What gpuport does to the process around it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gpuport
+
+DAEMONS = """
+import threading, time
+import numpy as np
+import gpuport
+x = np.ones(1 << 16, np.float32)
+def work(values):
+    while True:
+        gpuport.sum(values, variant="warp_shuffle")
+for values in (x, x[:8], x):
+    threading.Thread(target=work, args=(values,), daemon=True).start()
+time.sleep({pause})
+"""
+
+
+@pytest.mark.parametrize("pause", [0.05, 0.2, 0.4])
+def test_python_ends_while_other_threads_are_in_a_call(pause: float) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DAEMONS.format(pause=pause)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("warp_size", [32, 64])
+def test_a_bool_is_true_whatever_its_byte(warp_size: int) -> None:
+    odd = np.array([2, 0, 255], np.uint8).view(bool)
+    plain = odd.view(np.uint8) != 0
+    for function in (
+        gpuport.sum,
+        gpuport.max,
+        gpuport.min,
+        gpuport.argmax,
+        gpuport.softmax,
+        gpuport.logsumexp,
+        gpuport.inclusive_scan,
+        gpuport.nonzero,
+    ):
+        got = function(odd, warp_size=warp_size)
+        expected = function(plain, warp_size=warp_size)
+        assert np.asarray(got).tobytes() == np.asarray(expected).tobytes(), function
+    assert gpuport.sum(odd, dtype=np.float64, warp_size=warp_size) == 2
+    for segmented in (gpuport.segmented_sum, gpuport.segmented_max, gpuport.segmented_min):
+        got = segmented(odd, [0, 2, 2, 3], warp_size=warp_size)
+        assert got.tobytes() == segmented(plain, [0, 2, 2, 3], warp_size=warp_size).tobytes()
