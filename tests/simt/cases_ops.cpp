@@ -306,8 +306,8 @@ __global__ void waits(int* out) {
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(out, 1);
 }
-// 1024 contexts on each worker at a time, within 32 KiB each and what the worker itself needs. Stacks that did not come back
-// before the launch ends would be 65536.
+// 1024 contexts on each worker at a time, within 32 KiB each and what the worker itself needs. Stacks that did not come
+// back before the launch ends would be 65536.
 CASE(stack_memory) {
   const long before = resident_kib();
   int out = 0;

@@ -67,7 +67,10 @@ def build(folder: Path, defines: list[str]) -> Path:
 
 def runner(program: Path) -> RunCase:
     def run(
-        case: str, device: int = 0, threads: int | None = None, seed: int | None = None
+        case: str,
+        device: int = 0,
+        threads: int | str | None = None,
+        seed: int | str | None = None,
     ) -> list[str]:
         environment = dict(os.environ)
         for name, value in (("GPUPORT_SIMT_THREADS", threads), ("GPUPORT_SIMT_SEED", seed)):
@@ -88,10 +91,16 @@ def runner(program: Path) -> RunCase:
 
 
 @pytest.fixture(scope="session")
-def run(request: pytest.FixtureRequest) -> RunCase:
-    return runner(build(request.config.cache.mkdir("simt"), []))
+def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    cache = getattr(request.config, "cache", None)  # absent under -p no:cacheprovider
+    return tmp_path_factory.mktemp("simt") if cache is None else cache.mkdir("simt")
 
 
 @pytest.fixture(scope="session")
-def run_ucontext(request: pytest.FixtureRequest) -> RunCase:
-    return runner(build(request.config.cache.mkdir("simt"), ["-DGPUPORT_SIMT_UCONTEXT"]))
+def run(programs: Path) -> RunCase:
+    return runner(build(programs, []))
+
+
+@pytest.fixture(scope="session")
+def run_ucontext(programs: Path) -> RunCase:
+    return runner(build(programs, ["-DGPUPORT_SIMT_UCONTEXT"]))
