@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include <stdexcept>
+#include <string>
 
 #include "cases.h"
 
@@ -186,6 +187,44 @@ CASE(not_sticky) {
   std::printf("%d ", cudaPeekAtLastError());
   std::printf("%d ", cudaGetLastError());
   std::printf("%d\n", cudaGetLastError());
+}
+
+// What each call says while a failed kernel's error is unread. (Braces: the calls have to come in this order.)
+CASE(failure_reaches_the_next_call) {
+  int* memory = nullptr;
+  int value = 7;
+  cudaEvent_t event = nullptr;
+  cudaMalloc(&memory, sizeof value);
+  cudaMemset(memory, 0, sizeof value);
+  cudaEventCreate(&event);
+  GPUPORT_SIMT_LAUNCH((trapping), 1, 64)();
+  cudaEventRecord(event);
+  print_ints({cudaDeviceSynchronize(), cudaStreamSynchronize(nullptr), cudaStreamQuery(nullptr),
+              cudaEventSynchronize(event), cudaEventQuery(event)});
+  print_ints({cudaMemcpy(memory, &value, 4, cudaMemcpyHostToDevice),
+              cudaMemcpyAsync(memory, &value, 4, cudaMemcpyDefault),
+              cudaMemcpy2D(memory, 4, &value, 4, 4, 1, cudaMemcpyDefault), cudaMemcpyPeer(memory, 0, &value, 0, 4),
+              cudaMemcpyToSymbol(value, &value, 4), cudaMemset(memory, 1, 4), cudaMemsetAsync(memory, 1, 4)});
+  // A good launch and a bad configuration in between hide nothing, its words included.
+  GPUPORT_SIMT_LAUNCH((nothing), 1, 1)(nullptr);
+  GPUPORT_SIMT_LAUNCH((nothing), 1, 0)(nullptr);
+  const cudaError_t unread = cudaDeviceSynchronize();
+  const bool told = std::string(cudaGetErrorString(unread)).find("__trap()") != std::string::npos;
+  print_ints({unread, told, cudaPeekAtLastError(), cudaDeviceSynchronize()});
+  int* more = nullptr;
+  print_ints({cudaMalloc(&more, 4), more != nullptr, cudaFree(more)});
+  print_ints({*memory, cudaGetLastError(), cudaGetLastError(), cudaDeviceSynchronize(), cudaEventSynchronize(event)});
+  print_ints({cudaMemcpy(memory, &value, 4, cudaMemcpyHostToDevice), *memory, cudaFree(memory)});
+  cudaEventDestroy(event);
+}
+CASE(configuration_reaches_no_other_call) {
+  GPUPORT_SIMT_LAUNCH((nothing), 1, 0)(nullptr);
+  int value = 0;
+  print_ints({cudaDeviceSynchronize(), cudaMemset(&value, 0, 4), cudaGetLastError(), cudaGetLastError()});
+}
+CASE(reset_ends_a_failure) {
+  GPUPORT_SIMT_LAUNCH((trapping), 1, 64)();
+  print_ints({cudaDeviceSynchronize(), cudaDeviceReset(), cudaDeviceSynchronize(), cudaGetLastError()});
 }
 
 CASE(runtime_errors) {

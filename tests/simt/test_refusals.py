@@ -141,6 +141,19 @@ def test_errors_are_read_once(run: RunCase) -> None:
     assert run("not_sticky") == ["719 719 0"]
 
 
+def test_a_failed_kernel_reaches_every_call_until_its_error_is_read(run: RunCase) -> None:
+    assert [line.split() for line in run("failure_reaches_the_next_call")] == [
+        ["719"] * 5,
+        ["719"] * 7,
+        "719 1 719 719".split(),
+        "0 1 0".split(),
+        "0 719 0 0 0".split(),
+        "0 7 0".split(),
+    ]
+    assert run("configuration_reaches_no_other_call") == ["0 0 9 0 "]
+    assert run("reset_ends_a_failure") == ["719 0 0 0 "]
+
+
 def test_runtime_errors(run: RunCase) -> None:
     names = (
         "InvalidDevice MemoryAllocation InvalidValue InvalidDeviceFunction InvalidDeviceFunction"

@@ -100,8 +100,8 @@ cudaError_t cudaSetDevice(int device) {
   current_device = device;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-cudaError_t cudaDeviceReset() { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() { return cudaError_t(unread_failure()); }
+cudaError_t cudaDeviceReset() { return forget_failure(), cudaSuccess; }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (device < 0 || device >= kDevices) return fail(cudaErrorInvalidDevice);
@@ -239,8 +239,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaError_t(unread_failure()); }
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaError_t(unread_failure()); }
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
   return *status = cudaStreamCaptureStatusNone, cudaSuccess;
 }
@@ -264,7 +264,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return event == nullptr ? fail(cudaErrorInvalidResourceHandle) : cudaSuccess;
+  return event == nullptr ? fail(cudaErrorInvalidResourceHandle) : cudaError_t(unread_failure());
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {

@@ -11,6 +11,7 @@ namespace {
 
 struct ErrorState {
   cudaError_t last = cudaSuccess;
+  cudaError_t failure = cudaSuccess;   // of a kernel that ran, until it is read; `last` is the same until then
   cudaError_t detailed = cudaSuccess;  // the error that `detail` is about
   std::string detail, text;
 };
@@ -30,6 +31,7 @@ const char* plain_text(cudaError_t error) {
 }  // namespace
 
 int set_error(int code, std::string detail) {
+  if (error_state.failure != cudaSuccess) return code;
   error_state.last = cudaError_t(code);
   if (!detail.empty()) {
     error_state.detailed = cudaError_t(code);
@@ -38,7 +40,20 @@ int set_error(int code, std::string detail) {
   return code;
 }
 
+int set_failure(int code, std::string detail) {
+  forget_failure();
+  set_error(code, std::move(detail));
+  error_state.failure = cudaError_t(code);
+  return code;
+}
+int unread_failure() { return error_state.failure; }
+void forget_failure() {
+  if (error_state.failure == cudaSuccess) return;
+  error_state.failure = error_state.last = cudaSuccess;
+}
+
 void clear_detail() {
+  if (error_state.failure != cudaSuccess) return;
   error_state.detailed = cudaSuccess;
   error_state.detail.clear();
 }
@@ -51,7 +66,7 @@ extern "C" {
 
 cudaError_t cudaGetLastError() {
   const cudaError_t error = error_state.last;
-  error_state.last = cudaSuccess;
+  error_state.last = error_state.failure = cudaSuccess;
   return error;
 }
 cudaError_t cudaPeekAtLastError() { return error_state.last; }

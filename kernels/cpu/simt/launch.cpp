@@ -124,11 +124,12 @@ int launch(const Request& request) {
   launch.blocks = blocks;
   choose_order(launch);
   run_on_workers(launch);
-  if (launch.error != 0)
-    return set_error(launch.error, prefix + kernel_name(request) + " <<<" + triple(config.grid) + ", " +
-                                       triple(config.block) + ">>>, warps of " + std::to_string(launch.warp_size) +
-                                       ": " + launch.detail);
-  return cudaSuccess;
+  if (launch.error == 0) return cudaSuccess;
+  const std::string text = prefix + kernel_name(request) + " <<<" + triple(config.grid) + ", " + triple(config.block) +
+                           ">>>, warps of " + std::to_string(launch.warp_size) + ": " + launch.detail;
+  // Too much static shared memory shows only while the block runs, but is a fault of the configuration.
+  return launch.error == cudaErrorInvalidConfiguration ? set_error(launch.error, text)
+                                                       : set_failure(launch.error, text);
 }
 
 }  // namespace gpuport::simt

@@ -1,4 +1,5 @@
-// Allocations and copies. One registry knows which device, or the host, an address belongs to.
+// Allocations and copies. One registry knows which device, or the host, an address belongs to. A copy wants the results
+// of the kernels before it, so it gives their failure; memory can be had and freed after one.
 #include <sys/sysinfo.h>
 
 #include <cstdlib>
@@ -65,6 +66,7 @@ cudaError_t allocate(void** memory, std::size_t bytes, cudaMemoryType type) {
 }
 
 cudaError_t copy_symbol(void* to, const void* from, std::size_t symbol_bytes, std::size_t bytes, std::size_t offset) {
+  if (const int failure = unread_failure()) return cudaError_t(failure);
   if (offset > symbol_bytes || bytes > symbol_bytes - offset) return fail(cudaErrorInvalidValue);
   std::memcpy(to, from, bytes);
   return cudaSuccess;
@@ -117,6 +119,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  if (const int failure = unread_failure()) return cudaError_t(failure);
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return fail(cudaErrorInvalidMemcpyDirection);
   if (bytes == 0) return cudaSuccess;
   if (to == nullptr || from == nullptr) return fail(cudaErrorInvalidValue);
@@ -125,6 +128,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind kind) {
+  if (const int failure = unread_failure()) return cudaError_t(failure);
   if (width > to_pitch || width > from_pitch) return fail(cudaErrorInvalidValue);
   for (std::size_t row = 0; row < height; ++row) {
     const cudaError_t error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
@@ -137,6 +141,7 @@ cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, std::size_t byt
   return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
 }
 cudaError_t cudaMemset(void* memory, int byte, std::size_t bytes) {
+  if (const int failure = unread_failure()) return cudaError_t(failure);
   if (bytes == 0) return cudaSuccess;
   if (memory == nullptr) return fail(cudaErrorInvalidValue);
   std::memset(memory, byte, bytes);
