@@ -162,6 +162,28 @@ def test_macros(cuda: str, expected: str) -> None:
         ),
         ("__shared__ int // why\n  a[3 /* c */\n  ];", "GPUPORT_SIMT_SHARED(a, int[3 ])\n\n;"),
         ("label: __shared__ int a;", "label: GPUPORT_SIMT_SHARED(a, int);"),
+        ("__shared__ Tile<int, 4> t;", "GPUPORT_SIMT_SHARED(t, Tile<int, 4>);"),
+        (
+            "__shared__ std::array<int,4> a, *p, q[2][3];",
+            "GPUPORT_SIMT_SHARED(a, std::array<int,4>); GPUPORT_SIMT_SHARED(p, std::array<int,4>*);"
+            " GPUPORT_SIMT_SHARED(q, std::array<int,4>[2][3]);",
+        ),
+        ("__shared__ x::Pair<int,float> q[8];", "GPUPORT_SIMT_SHARED(q, x::Pair<int,float>[8]);"),
+        (
+            "__shared__ A<B<C<int,1>,2>,3>::D<1 << 2, (a > b), p->n> x, y[v<1, 2>];",
+            "GPUPORT_SIMT_SHARED(x, A<B<C<int,1>,2>,3>::D<1 << 2, (a > b), p->n>); "
+            "GPUPORT_SIMT_SHARED(y, A<B<C<int,1>,2>,3>::D<1 << 2, (a > b), p->n>[v<1, 2>]);",
+        ),
+        (
+            "__shared__ A < int(int, int), {1, 2} > q, *const r;",
+            "GPUPORT_SIMT_SHARED(q, A < int(int, int), {1, 2} >); "
+            "GPUPORT_SIMT_SHARED(r, A < int(int, int), {1, 2} >*const);",
+        ),
+        (
+            "__shared__ T a[n < 2 ? 3 : 4], b[m == 3];",
+            "GPUPORT_SIMT_SHARED(a, T[n < 2 ? 3 : 4]); GPUPORT_SIMT_SHARED(b, T[m == 3]);",
+        ),
+        ("extern __shared__ A<int, 2> d[];", "GPUPORT_SIMT_DYNAMIC_SHARED(d, A<int, 2>);"),
     ],
 )
 def test_shared_memory(cuda: str, expected: str) -> None:
@@ -182,6 +204,9 @@ def test_shared_memory(cuda: str, expected: str) -> None:
         ("void f() { k<a<b><<<1, 2>>>(); }", "launch-unclear"),
         ("void f() { __shared__ int a = 3; }", "shared-memory"),
         ("void f() { __shared__ int a{}; }", "shared-memory"),
+        ("void f() { __shared__ A<int, 2> a = {1, 2}; }", "shared-memory"),
+        ("void f() { __shared__ A<n < 4, 2> a; }", "shared-memory"),
+        ("void f() { __shared__ A<1, 2 > 1> a; }", "shared-memory"),
         ("void f() { __shared__ int (*a)[3]; }", "shared-memory"),
         ("void f() { __shared__ void (*a)(int); }", "shared-memory"),
         ("void f() { __shared__ int& a; }", "shared-memory"),

@@ -71,7 +71,8 @@ def _parser(prog: str | None) -> argparse.ArgumentParser:
         help="let compilers name the original files, by #line",
     )
     parser.add_argument("-I", dest="folders", action="append", type=_path, default=[],
-                        metavar="DIR", help="a folder of headers to translate, too, where included")  # fmt: skip
+                        metavar="DIR",
+                        help="a folder of headers to translate, too, where included")  # fmt: skip
     parser.add_argument("-D", dest="defined", action="append", default=[], metavar="NAME[=VALUE]",
                         help="a macro that is defined: branches without it are dead")  # fmt: skip
     parser.add_argument("-U", dest="undefined", action="append", default=[], metavar="NAME",

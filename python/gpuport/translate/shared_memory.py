@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .brackets import closing, opening, skip_blank, skip_blank_back, split
+from .brackets import closing, opening, skip_blank, skip_blank_back
 from .source import Source
 from .tokens import without_comments
 
@@ -174,8 +174,7 @@ def _macros(source: Source, declaration: _Declaration) -> str:
     record = _RECORD.match(rest)
     if record:
         close = closing(rest, record.end() - 1, len(rest))
-        parts = split(rest, close + 1, len(rest))
-        first = _declarator(rest, *parts[0])[1]
+        first = _declarator(rest, *_declarators(rest, close + 1)[0])[1]
         name = record["name"].split(":")[0].strip() or f"gpuport_shared_{first}"
         body = source.code[declaration.start + record.end() - 1 : declaration.start + close + 1]
         bases = record["name"].partition(":")[2]
@@ -183,7 +182,7 @@ def _macros(source: Source, declaration: _Declaration) -> str:
         base = record["qualifiers"] + name
         offset = close + 1
     macros = []
-    for first_at, last_at in split(rest, offset, len(rest)):
+    for first_at, last_at in _declarators(rest, offset):
         type_end, name, bounds = _declarator(rest, first_at, last_at)
         dimensions = _text(source, declaration, *bounds)
         prefix = _text(source, declaration, first_at, type_end)
@@ -231,6 +230,44 @@ def _macro(declaration: _Declaration, name: str, type_: str, dimensions: str) ->
     return f"{macro}({name}, {type_}{dimensions})"
 
 
+def _declarators(rest: str, start: int) -> list[tuple[int, int]]:
+    """The ranges between the commas of a declaration, the first with the type in front."""
+    commas = [start + m.start() for m in re.finditer(",", _outside_brackets(rest, start))]
+    return list(zip([start, *(at + 1 for at in commas)], [*commas, len(rest)], strict=True))
+
+
+def _outside_brackets(rest: str, start: int) -> str:
+    """`rest` from `start` on with the insides of brackets and template lists blanked.
+
+    Outside round, square and curly brackets a declaration without initialisers compares nothing:
+    each `<` there opens a list.
+    """
+    flat = list(rest[start:])
+    at, depth = start, 0
+    while at < len(rest):
+        first = at
+        if rest[at] in "([{":
+            at = max(at, closing(rest, at, len(rest)))
+            flat[first + 1 - start : at - start] = " " * (at - first - 1)
+        elif rest.startswith(("<<", "<=", "->"), at):
+            at += 1
+        elif rest[at] == "<":
+            depth += 1
+        elif rest[at] == ">":
+            depth -= 1
+        if depth < 0:
+            break
+        if depth:
+            flat[first - start : at + 1 - start] = " " * (at + 1 - first)
+        at += 1
+    if depth:
+        raise _UnclearError(
+            "template arguments of shared memory whose '<' and '>' do not pair",
+            "put comparisons among template arguments in parentheses",
+        )
+    return "".join(flat)
+
+
 def _declarator(rest: str, start: int, end: int) -> tuple[int, str, tuple[int, int]]:
     """Where the type of a declarator ends, its name, and where its array bounds are."""
     end = skip_blank_back(rest, end, start)
@@ -240,7 +277,7 @@ def _declarator(rest: str, start: int, end: int) -> tuple[int, str, tuple[int, i
         if at < 0:
             raise _UnclearError("an array bound that does not close", "close its brackets")
         at = skip_blank_back(rest, at, start)
-    if re.search(r"[={}]", rest[start:end]):
+    if re.search(r"[={}]", _outside_brackets(rest, start)[: end - start]):
         raise _UnclearError(
             "shared memory with an initialiser", "assign after the declaration, then synchronise"
         )
