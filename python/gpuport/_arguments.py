@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gpuport._backends import ordinals, usable_module
-from gpuport._dtypes import EXACT, INTEGERS, require_supported
+from gpuport._dtypes import EXACT, INTEGERS, ITEMSIZE, require_supported
 from gpuport._kinds import Kind
 from gpuport._layout import Ints, repeats_elements
 from gpuport._native import NativeModule
-from gpuport._view import HOST, Output, Place, View, host_array, packed
+from gpuport._view import HOST, Output, Place, View, host_array, packed, require_address
 from gpuport.arrays import kind_of, resolve_stream
 
 
@@ -53,7 +53,7 @@ class Site:
 
 def find_site(x: Any, options: Options) -> Site:
     kind = kind_of(x, "x")
-    home = kind.place(x)
+    home = kind.place(x, "x")
     backend = home.backend if options.backend is None else options.backend
     native = usable_module(backend)
     if home != HOST and backend != home.backend:
@@ -76,7 +76,28 @@ def _ordinal(work: Place, asked: int | None) -> int:
 def source_view(function: str, x: Any, site: Site) -> View:
     view = site.kind.view(x, "x", site.stream)
     require_supported(view.dtype, function)
-    return _aligned(view, "x")
+    return _aligned(_with_memory(view, "x"), "x")
+
+
+def _with_memory(view: View, argument: str) -> View:
+    """The view of an operand, of whatever kind: no kernel may be handed a null address."""
+    if view.dtype in ITEMSIZE:  # others have no address, and are refused by name
+        require_address(view.address, view.size, argument)
+    return view
+
+
+def _kind_beside(array: Any, argument: str, site: Site, *others: Place) -> Kind:
+    """The kind of an operand that lives with x, or in one of the other places."""
+    kind = kind_of(array, argument)
+    place = kind.place(array, argument)
+    if place != site.home and place not in others:
+        raise ValueError(f"{argument} is on {place}, x on {site.home}")
+    return kind
+
+
+def _view_beside(array: Any, argument: str, site: Site, *others: Place) -> View:
+    kind = _kind_beside(array, argument, site, *others)
+    return _with_memory(kind.view(array, argument, site.stream), argument)
 
 
 def _aligned(view: View, argument: str) -> View:
@@ -90,10 +111,7 @@ def _aligned(view: View, argument: str) -> View:
 
 def mask_view(mask: Any, source: View, site: Site) -> View:
     """The mask in its own shape, which broadcasts to x's."""
-    kind = kind_of(mask, "mask")
-    if kind.place(mask) != site.home:
-        raise ValueError(f"mask is on {kind.place(mask)}, x on {site.home}")
-    view = kind.view(mask, "mask", site.stream)
+    view = _view_beside(mask, "mask", site)
     if view.dtype != "bool":
         raise TypeError(f"mask must be boolean, not {view.dtype}")
     try:
@@ -112,10 +130,7 @@ def require_flags(function: str, argument: str, dtype: str) -> None:
 
 def keep_view(function: str, keep: Any, source: View, site: Site) -> View:
     """What to keep of x: an array of its shape."""
-    kind = kind_of(keep, "keep")
-    if kind.place(keep) != site.home:
-        raise ValueError(f"keep is on {kind.place(keep)}, x on {site.home}")
-    view = kind.view(keep, "keep", site.stream)
+    view = _view_beside(keep, "keep", site)
     require_flags(function, "keep", view.dtype)
     if view.shape != source.shape:
         raise ValueError(f"{function}: keep has shape {view.shape}, x has {source.shape}")
@@ -126,11 +141,7 @@ def offsets_view(function: str, offsets: Any, site: Site) -> View:
     """The ends of segments: integers in one dimension, with x or on the host."""
     if isinstance(offsets, list | tuple):
         offsets = np.asarray(offsets)
-    kind = kind_of(offsets, "offsets")
-    place = kind.place(offsets)
-    if place not in (site.home, HOST):
-        raise ValueError(f"offsets is on {place}, x on {site.home}")
-    view = kind.view(offsets, "offsets", site.stream)
+    view = _view_beside(offsets, "offsets", site, HOST)
     if len(view.shape) != 1:
         raise ValueError(f"{function}: offsets must have one dimension, not {len(view.shape)}")
     if view.size == 0:
@@ -160,11 +171,8 @@ def output_of(
     out: Any, site: Site, dtype: str, shape: Ints, source: View, mask: View | None
 ) -> Output:
     """The caller's `out`, fit for results of that dtype and shape."""
-    kind = kind_of(out, "out")
-    if kind.place(out) != site.home:
-        raise ValueError(f"out is on {kind.place(out)}, x on {site.home}")
-    output = kind.output(out, "out", site.stream)
-    view = output.view
+    output = _kind_beside(out, "out", site).output(out, "out", site.stream)
+    view = _with_memory(output.view, "out")
     if view.dtype != dtype:
         raise TypeError(f"out has dtype {view.dtype}, the result is {dtype}")
     if view.shape != shape:

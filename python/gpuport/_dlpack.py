@@ -7,6 +7,7 @@ so it cannot be consumed twice and nothing leaks where a later step fails.
 from __future__ import annotations
 
 import ctypes
+from operator import index
 from typing import Any
 
 from gpuport._layout import contiguous_strides
@@ -78,6 +79,20 @@ def device_place(device_type: int, device_id: int) -> Place:
     )
 
 
+def place_of(array: Any, argument: str) -> Place:
+    """The place that a producer names; TypeError naming the argument for one that names none."""
+    if not hasattr(array, "__dlpack_device__"):
+        raise TypeError(f"{argument} has __dlpack__ without __dlpack_device__")
+    device = array.__dlpack_device__()
+    try:
+        device_type, device_id = (index(number) for number in device)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{argument}: __dlpack_device__() gave {device!r:.100}, not a pair of integers"
+        ) from None
+    return device_place(device_type, device_id)
+
+
 def request(array: Any, **options: Any) -> Any:
     """A capsule, versioned where the producer knows how (only that one says what is read-only)."""
     try:
@@ -86,8 +101,10 @@ def request(array: Any, **options: Any) -> Any:
         return array.__dlpack__(**options)
 
 
-def read(capsule: Any, owner: Any) -> View:
+def read(capsule: Any, owner: Any, argument: str = "x") -> View:
     """The tensor of a capsule. One without a version cannot say that it may be written."""
+    if type(capsule).__name__ != "PyCapsule":
+        raise TypeError(f"{argument}: __dlpack__() gave {capsule!r:.100}, not a capsule")
     if _is_valid(capsule, b"dltensor_versioned"):
         managed = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
         if managed.major != 1:
@@ -96,7 +113,9 @@ def read(capsule: Any, owner: Any) -> View:
     elif _is_valid(capsule, b"dltensor"):
         tensor, readonly = _Tensor.from_address(_pointer(capsule, b"dltensor")), True
     else:
-        raise BufferError("__dlpack__ gave no fresh capsule; it may have been consumed before")
+        raise BufferError(
+            f"{argument}: __dlpack__() gave no fresh capsule; it may have been consumed before"
+        )
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = (
         tuple(tensor.strides[i] for i in range(tensor.ndim))
@@ -104,7 +123,7 @@ def read(capsule: Any, owner: Any) -> View:
         else contiguous_strides(shape)
     )
     return View(
-        (tensor.data or 0) + tensor.byte_offset,
+        tensor.data + tensor.byte_offset if tensor.data else 0,
         _dtype(tensor),
         shape,
         strides,

@@ -98,6 +98,15 @@ class View:
             return True
 
 
+def require_address(address: int, size: int, argument: str) -> None:
+    """ValueError for elements at a null address."""
+    if address == 0 and size:
+        raise ValueError(
+            f"{argument} has no memory: the address of its {size} elements is null, "
+            "as of freed storage or of a tensor that only has a shape"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """Where results go. `commit` is called once they are there (or enqueued to be)."""

@@ -70,11 +70,70 @@ def test_dtype_argument_takes_torch_dtypes() -> None:
         (torch.zeros(3).to(torch.float8_e4m3fn), "float8_e4m3fn"),
         (torch.zeros(3, 3).to_sparse(), "dense"),
         (torch.zeros(3, device="meta"), "meta"),
+        (torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), "nested"),
+        (
+            torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+            "nested",
+        ),
+        (torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8), "quantized"),
     ],
 )
 def test_refused_tensors(x, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         gpuport.sum(x)
+
+
+def test_tensors_inside_transforms_are_refused() -> None:
+    for transform in (torch.vmap, torch.func.functionalize):
+        with pytest.raises((TypeError, ValueError), match=r"^x .*memory"):
+            transform(gpuport.softmax)(torch.ones(3, 4))
+
+
+def freed(tensor: torch.Tensor, nbytes: int = 0) -> torch.Tensor:
+    tensor.untyped_storage().resize_(nbytes)
+    return tensor
+
+
+def fake(*shape: int) -> torch.Tensor:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.ones(*shape)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        freed(torch.ones(8)),
+        freed(torch.ones(9)[1:]),
+        fake(8),
+        fake(9)[1:],
+        torch._efficientzerotensor(8),
+    ],
+    ids=["freed", "freed slice", "fake", "fake slice", "zero tensor"],
+)
+def test_tensors_without_memory(tensor: torch.Tensor) -> None:
+    x = torch.ones(8)
+    with pytest.raises(ValueError, match=r"^x has no memory"):
+        gpuport.sum(tensor)
+    with pytest.raises(ValueError, match=r"^out has no memory"):
+        gpuport.softmax(x, out=tensor)
+
+
+def test_masks_without_memory() -> None:
+    mask = freed(torch.ones(8, dtype=torch.bool))
+    with pytest.raises(ValueError, match=r"^mask has no memory"):
+        gpuport.softmax(torch.ones(8), mask=mask)
+
+
+def test_storage_that_shrank() -> None:
+    with pytest.raises(ValueError, match=r"^x needs 32 bytes of storage, which has 28"):
+        gpuport.sum(freed(torch.ones(8), 28))
+    with pytest.raises(ValueError, match=r"^out needs 36 bytes"):
+        gpuport.softmax(torch.ones(8), out=freed(torch.ones(9)[1:], 32))
+    assert gpuport.sum(freed(torch.ones(8), 28)[:7]) == 7
+    assert gpuport.sum(freed(torch.ones(8), 4)[:1].expand(6)) == 6
+    assert gpuport.sum(freed(torch.ones(8))[:0]) == 0
 
 
 def test_misaligned_storage() -> None:

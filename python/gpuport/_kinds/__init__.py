@@ -16,7 +16,7 @@ class Kind(Protocol):
     # Whether memory of `empty` that is dropped is reused in stream order, without a wait.
     has_pool: bool
 
-    def place(self, array: Any) -> Place: ...
+    def place(self, array: Any, argument: str = "x") -> Place: ...
 
     def current_stream(self, array: Any) -> int:
         """The stream that the library would use now; 0 on the host."""

@@ -19,7 +19,7 @@ class CupyKind:
     name = "CuPy"
     has_pool = True
 
-    def place(self, array: Any) -> Place:
+    def place(self, array: Any, argument: str = "x") -> Place:
         return Place("hip" if _cupy().cuda.runtime.is_hip else "cuda", array.device.id)
 
     def current_stream(self, array: Any) -> int:
@@ -32,7 +32,7 @@ class CupyKind:
                 f"{argument} has strides or a byte order that no kernel can read; copy it first"
             )
         strides = tuple(s // array.itemsize for s in array.strides)
-        return View(array.data.ptr, name, array.shape, strides, self.place(array), array)
+        return View(array.data.ptr, name, array.shape, strides, self.place(array, argument), array)
 
     def output(self, array: Any, argument: str, stream: int) -> Output:
         return Output(self.view(array, argument, stream))

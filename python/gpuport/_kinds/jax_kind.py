@@ -17,16 +17,16 @@ _numpy = NumpyKind()
 _interchange = InterchangeKind()
 
 
-def _device(array: Any) -> Any:
+def _device(array: Any, argument: str = "x") -> Any:
     jax = sys.modules["jax"]
     if isinstance(array, jax.core.Tracer):
         raise TypeError(
-            "gpuport works on arrays, not on the tracers inside jax.jit, grad or vmap; "
+            f"{argument} must be an array, not a tracer inside jax.jit, grad or vmap; "
             "wrap the call in jax.pure_callback"
         )
     devices = array.devices()
     if len(devices) != 1:
-        raise ValueError(f"a JAX array must be on one device, not spread over {len(devices)}")
+        raise ValueError(f"{argument} must be on one device, not spread over {len(devices)}")
     return next(iter(devices))
 
 
@@ -34,15 +34,15 @@ class JaxKind:
     name = "JAX"
     has_pool = False
 
-    def place(self, array: Any) -> Place:
-        device = _device(array)
-        return HOST if device.platform == "cpu" else _interchange.place(array)
+    def place(self, array: Any, argument: str = "x") -> Place:
+        device = _device(array, argument)
+        return HOST if device.platform == "cpu" else _interchange.place(array, argument)
 
     def current_stream(self, array: Any) -> int:
         return 0  # JAX shows no stream of its own; the DLPack handshake orders ours after its work
 
     def view(self, array: Any, argument: str, stream: int) -> View:
-        if self.place(array) == HOST:
+        if self.place(array, argument) == HOST:
             return _numpy.view(np.asarray(array), argument, stream)
         return _interchange.view(array, argument, stream)
 

@@ -40,7 +40,7 @@ class NumpyKind:
     name = "NumPy"
     has_pool = True
 
-    def place(self, array: Any) -> Place:
+    def place(self, array: Any, argument: str = "x") -> Place:
         return HOST
 
     def current_stream(self, array: Any) -> int:

@@ -16,7 +16,10 @@ def _torch() -> Any:
 
 def _require_strided(tensor: Any, argument: str) -> None:
     torch = _torch()
-    if tensor.layout is not torch.strided or tensor.is_quantized:
+    if tensor.is_nested or tensor.is_quantized:
+        what = "nested" if tensor.is_nested else "quantized"
+        raise TypeError(f"{argument} must be a plain dense tensor, not a {what} one")
+    if tensor.layout is not torch.strided:
         raise TypeError(f"{argument} must be a dense tensor, not {tensor.layout}")
     if torch.is_grad_enabled() and tensor.requires_grad:
         raise ValueError(
@@ -25,9 +28,29 @@ def _require_strided(tensor: Any, argument: str) -> None:
         )
 
 
-def _view(tensor: Any, place: Place) -> View:
+def _address(tensor: Any, argument: str) -> int:
+    """Of the first element; 0 for a tensor without memory, ValueError for one with too little."""
+    try:
+        address = int(tensor.data_ptr())
+    except RuntimeError:
+        raise TypeError(
+            f"{argument} must be a tensor with memory of its own, not one of those that torch.vmap "
+            "and the other transforms pass in"
+        ) from None
+    before = tensor.storage_offset() * tensor.element_size()
+    if address == before or tensor.numel() == 0:
+        return 0
+    # The storage may have been resized after the tensor was made.
+    reach = sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True)) + 1
+    needed, has = before + reach * tensor.element_size(), tensor.untyped_storage().nbytes()
+    if needed > has:
+        raise ValueError(f"{argument} needs {needed} bytes of storage, which has {has}")
+    return address
+
+
+def _view(tensor: Any, argument: str, place: Place) -> View:
     return View(
-        tensor.data_ptr(),
+        _address(tensor, argument),
         str(tensor.dtype).removeprefix("torch."),
         tuple(tensor.shape),
         tuple(tensor.stride()),
@@ -40,14 +63,14 @@ class TorchKind:
     name = "PyTorch"
     has_pool = True
 
-    def place(self, array: Any) -> Place:
+    def place(self, array: Any, argument: str = "x") -> Place:
         device = array.device
         if device.type == "cpu":
             return HOST
         if device.type == "cuda":
             return Place("hip" if _torch().version.hip else "cuda", device.index)
         raise TypeError(
-            f"a tensor on {device} is out of reach: gpuport works on cpu and cuda devices"
+            f"{argument}, a tensor on {device}, is out of reach: gpuport works on cpu and cuda"
         )
 
     def current_stream(self, array: Any) -> int:
@@ -57,7 +80,8 @@ class TorchKind:
 
     def view(self, array: Any, argument: str, stream: int) -> View:
         _require_strided(array, argument)
-        return _view(array.resolve_neg() if array.is_neg() else array, self.place(array))
+        plain = array.resolve_neg() if array.is_neg() else array
+        return _view(plain, argument, self.place(array, argument))
 
     def output(self, array: Any, argument: str, stream: int) -> Output:
         _require_strided(array, argument)
@@ -67,7 +91,7 @@ class TorchKind:
         # saved the old values is an error and not a wrong gradient.
         bump = _torch().autograd.graph.increment_version
         return Output(
-            _view(array, self.place(array)),
+            _view(array, argument, self.place(array, argument)),
             None if array.is_inference() else lambda: bump(array),
         )
 
