@@ -100,6 +100,37 @@ __global__ void mismatch_kernel() {
 }
 REFUSED(mismatch, 1, 64)
 
+// Even lanes of the mask do one thing, odd ones another: under the whole warp's mask and under a part of it.
+template <typename Even, typename Odd>
+__global__ void two_operations(unsigned long long mask, Even even, Odd odd) {
+  if ((mask >> threadIdx.x & 1) == 0) return;
+  if (threadIdx.x % 2 == 0)
+    even(mask);
+  else
+    odd(mask);
+}
+#define MEETING(name, even, odd)                                                                       \
+  CASE(name) {                                                                                         \
+    for (const unsigned long long mask : {~0ull >> (64 - device_warp_size()), 0xffull}) {              \
+      GPUPORT_SIMT_LAUNCH((two_operations), 1, device_warp_size())                                     \
+      (mask, [](unsigned long long mask) { (void)even; }, [](unsigned long long mask) { (void)odd; }); \
+      report_error();                                                                                  \
+    }                                                                                                  \
+  }
+MEETING(meet_xor_down, __shfl_xor_sync(mask, 1, 1), __shfl_down_sync(mask, 1, 0))
+MEETING(meet_idx_up, __shfl_sync(mask, 1, 1), __shfl_up_sync(mask, 1, 0))
+MEETING(meet_any_ballot, __any_sync(mask, 1), __ballot_sync(mask, 1))
+MEETING(meet_all_any, __all_sync(mask, 1), __any_sync(mask, 1))
+MEETING(meet_add_max, __reduce_add_sync(mask, 1), __reduce_max_sync(mask, 1))
+MEETING(meet_and_xor, __reduce_and_sync(mask, 1u), __reduce_xor_sync(mask, 1u))
+MEETING(meet_min_or, __reduce_min_sync(mask, 1u), __reduce_or_sync(mask, 1u))
+int unused_answer;
+MEETING(meet_match, __match_any_sync(mask, 1), __match_all_sync(mask, 1, &unused_answer))
+MEETING(meet_sizes, __shfl_sync(mask, 1, 1), __shfl_sync(mask, 1.0, 1))
+MEETING(meet_match_sizes, __match_any_sync(mask, 1), __match_any_sync(mask, 1ull))
+MEETING(meet_sync_vote, __ballot_sync(mask, 1), __syncwarp(mask))
+MEETING(meet_same, __shfl_xor_sync(mask, 1, 1), __shfl_xor_sync(mask, 1u, 1))
+
 __global__ void mismatch_masks_kernel() {
   if (threadIdx.x < 2) __shfl_sync(threadIdx.x == 0 ? 0x3 : 0x7, 1, 0);
 }

@@ -43,8 +43,8 @@ REFUSALS = {
     r"warp's {w}; .*",
     "width_large": r"__shfl_up_sync at .*: the width {w2} is not a power of two from 1 to the "
     r"warp's {w}; .*",
-    "mismatch": r"block \(0,0,0\), warp 0, lane 1 .* is in a vote at .*, but lanes 0 of its "
-    r"warp wait for it in a shuffle of 4 bytes at .*",
+    "mismatch": r"block \(0,0,0\), warp 0, lane 1 .* is in __ballot_sync at .*, but lanes 0 of "
+    r"its warp wait for it in __shfl_sync of 4 bytes at .*",
     "mismatch_masks": r".*lane 1 .* with a mask of lanes 0-2, but lanes 0 wait there with a "
     r"mask of lanes 0-1",
     "exception": r"a C\+\+ exception left the kernel: told; block \(0,0,0\), warp 0, lane 7 .*",
@@ -81,6 +81,35 @@ def test_refused_by_name_and_the_next_launch_works(run: RunCase, case: str, devi
     head += rf"<<<\(\d,1,1\), \(\d+,1,1\)>>>, warps of {width}: "
     assert re.fullmatch(head + filled(REFUSALS[case], width), error), error
     assert after == "then 0 32 detail ''" if width == 32 else "then 0 0 detail ''"
+
+
+# case: what lane 1 came to, and what lane 0 waits in.
+MEETINGS = {
+    "meet_xor_down": ("__shfl_down_sync of 4 bytes", "__shfl_xor_sync of 4 bytes"),
+    "meet_idx_up": ("__shfl_up_sync of 4 bytes", "__shfl_sync of 4 bytes"),
+    "meet_any_ballot": ("__ballot_sync", "__any_sync"),
+    "meet_all_any": ("__any_sync", "__all_sync"),
+    "meet_add_max": ("__reduce_max_sync of 4 bytes", "__reduce_add_sync of 4 bytes"),
+    "meet_and_xor": ("__reduce_xor_sync of 4 bytes", "__reduce_and_sync of 4 bytes"),
+    "meet_min_or": ("__reduce_or_sync of 4 bytes", "__reduce_min_sync of 4 bytes"),
+    "meet_match": ("__match_all_sync of 4 bytes", "__match_any_sync of 4 bytes"),
+    "meet_sizes": ("__shfl_sync of 8 bytes", "__shfl_sync of 4 bytes"),
+    "meet_match_sizes": ("__match_any_sync of 8 bytes", "__match_any_sync of 4 bytes"),
+    "meet_sync_vote": ("__syncwarp", "__ballot_sync"),
+}
+
+
+@pytest.mark.parametrize("device", [0, 1])
+@pytest.mark.parametrize("case", MEETINGS)
+def test_two_operations_may_not_meet(run: RunCase, case: str, device: int) -> None:
+    came, waits = MEETINGS[case]
+    for line in run(case, device):
+        assert re.search(rf"lane 1 .* is in {came} at .*, but lanes 0 of its", line), line
+        assert re.search(rf" warp wait for it in {waits} at ", line), line
+
+
+def test_one_operation_may_meet_from_two_places(run: RunCase) -> None:
+    assert run("meet_same") == ["cudaSuccess | no error"] * 2
 
 
 def test_a_full_mask_of_the_other_width_is_refused(run: RunCase) -> None:

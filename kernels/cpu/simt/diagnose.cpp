@@ -13,28 +13,16 @@ std::string triple(uint3 v) {
 
 }  // namespace
 
-const char* op_name(Op op) {
-  switch (op) {
-    case Op::kShuffle1:
-      return "a shuffle of 1 byte";
-    case Op::kShuffle2:
-      return "a shuffle of 2 bytes";
-    case Op::kShuffle4:
-      return "a shuffle of 4 bytes";
-    case Op::kShuffle8:
-      return "a shuffle of 8 bytes";
-    case Op::kShuffle16:
-      return "a shuffle of 16 bytes";
-    case Op::kBallot:
-      return "a vote";
-    case Op::kReduce:
-      return "a warp reduction";
-    case Op::kMatch:
-      return "a warp match";
-    case Op::kSync:
-      return "__syncwarp";
-  }
-  return "a warp operation";
+std::string op_name(Op op) {
+  static constexpr const char* kNames[] = {
+      "__shfl_sync",       "__shfl_up_sync",    "__shfl_down_sync",  "__shfl_xor_sync",
+      "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync", "__reduce_and_sync",
+      "__reduce_or_sync",  "__reduce_xor_sync", "__match_any_sync",  "__match_all_sync",
+      "__ballot_sync",     "__any_sync",        "__all_sync",        "__syncwarp"};
+  const unsigned intrinsic = unsigned(op) & 15, bytes = (unsigned(op) >> 4) + 1;
+  const std::string name = kNames[intrinsic];
+  if (intrinsic >= unsigned(Op::kBallot)) return name;
+  return name + " of " + std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
 
 std::string lanes_text(LaneMask lanes) {
@@ -79,13 +67,13 @@ std::string waits_text(const BlockState& block) {
     for (const Group& group : warp.group) {
       if (group.arrived == 0) continue;
       add(warp, group.arrived,
-          std::string(" wait in ") + op_name(group.op) + " at " + site_text(warp.site[__builtin_ctzll(group.arrived)]) +
+          " wait in " + op_name(group.op) + " at " + site_text(warp.site[__builtin_ctzll(group.arrived)]) +
               " for lanes " + lanes_text(group.mask & ~group.arrived));
       rest &= ~group.arrived;
     }
     if (warp.arrived != 0)
       add(warp, warp.arrived,
-          std::string(" wait in ") + op_name(warp.op) + " at " + site_text(warp.site[__builtin_ctzll(warp.arrived)]) +
+          " wait in " + op_name(warp.op) + " at " + site_text(warp.site[__builtin_ctzll(warp.arrived)]) +
               " for lanes " + lanes_text(warp.full & ~warp.arrived));
     rest &= ~warp.arrived;
     // What is left and cannot run is at the barrier or polls; lanes of one place are one entry.

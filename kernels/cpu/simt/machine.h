@@ -111,7 +111,7 @@ std::string where(const Warp& warp, unsigned lane);  // "block (0,0,0), warp 1, 
 std::string lanes_text(LaneMask lanes);              // "0-15,31"
 std::string site_text(Site site);
 std::string waits_text(const BlockState& block);  // who of the block waits for what
-const char* op_name(Op op);
+std::string op_name(Op op);  // "__shfl_sync of 4 bytes"
 BlockState& state(Warp* warp);
 
 void link_device_assert();

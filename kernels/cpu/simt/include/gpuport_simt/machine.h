@@ -20,17 +20,30 @@ struct Site {
   }
 };
 
+// The intrinsic, of which there are 16; above it, the size of its operand less one. Lanes that meet must agree in both.
 enum class Op : unsigned char {
-  kShuffle1,
-  kShuffle2,
-  kShuffle4,
-  kShuffle8,
-  kShuffle16,
-  kBallot,
-  kReduce,
-  kMatch,
+  kShfl,
+  kShflUp,
+  kShflDown,
+  kShflXor,
+  kReduceAdd,
+  kReduceMin,
+  kReduceMax,
+  kReduceAnd,
+  kReduceOr,
+  kReduceXor,
+  kMatchAny,
+  kMatchAll,
+  kBallot,  // from here on without an operand
+  kAny,
+  kAll,
   kSync
 };
+template <typename T>
+constexpr Op op_on(Op intrinsic) {
+  static_assert(sizeof(T) <= 16);
+  return Op(unsigned(intrinsic) | unsigned(sizeof(T) - 1) << 4);
+}
 
 struct alignas(16) Slot {
   unsigned char bytes[16];

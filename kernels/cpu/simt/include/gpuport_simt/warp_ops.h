@@ -21,16 +21,8 @@ inline void resolve_shuffle(const Slot* values, LaneMask, unsigned, unsigned sou
 }
 
 template <typename T>
-constexpr Op shuffle_op() {
-  return sizeof(T) == 1   ? Op::kShuffle1
-         : sizeof(T) == 2 ? Op::kShuffle2
-         : sizeof(T) <= 4 ? Op::kShuffle4
-         : sizeof(T) <= 8 ? Op::kShuffle8
-                          : Op::kShuffle16;
-}
-
-template <typename T>
-__forceinline__ T exchange(LaneMask mask, const T& value, unsigned source, const char* operation, Site site) {
+__forceinline__ T exchange(LaneMask mask, const T& value, unsigned source, Op intrinsic, const char* operation,
+                           Site site) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Slot), "a shuffle moves 1 to 16 plain bytes");
   Warp* const warp = current_warp;
   const unsigned lane = current_lane;
@@ -40,13 +32,13 @@ __forceinline__ T exchange(LaneMask mask, const T& value, unsigned source, const
       refuse_source(source, mask, operation, site);
     Slot* const slots = warp->exchange[warp->phase];
     std::memcpy(slots[lane].bytes, &value, sizeof(T));
-    wait_warp(shuffle_op<T>(), site);
+    wait_warp(op_on<T>(intrinsic), site);
     std::memcpy(static_cast<void*>(&result), slots[source].bytes, sizeof(T));
   } else {
     check_mask(warp, lane, mask, operation, site);
     if ((mask >> source & 1) == 0) refuse_source(source, mask, operation, site);
     std::memcpy(warp->given[lane].bytes, &value, sizeof(T));
-    wait_group(mask, shuffle_op<T>(), source, resolve_shuffle, site);
+    wait_group(mask, op_on<T>(intrinsic), source, resolve_shuffle, site);
     std::memcpy(static_cast<void*>(&result), warp->taken[lane].bytes, sizeof(T));
   }
   return result;
@@ -69,20 +61,20 @@ auto fold_slots(const Slot* values, LaneMask lanes, unsigned self) {
 
 // Every lane gets Fold over what the lanes of the mask gave.
 template <typename Fold, typename T>
-auto fold_lanes(LaneMask mask, T value, Op op, const char* operation, Site site) {
+auto fold_lanes(LaneMask mask, T value, Op intrinsic, const char* operation, Site site) {
   using Result = decltype(fold_slots<Fold, T>(nullptr, 0, 0));
   Warp* const warp = current_warp;
   const unsigned lane = current_lane;
   if (mask == warp->full) {
     Slot* const slots = warp->exchange[warp->phase];
     std::memcpy(slots[lane].bytes, &value, sizeof(T));
-    wait_warp(op, site);
+    wait_warp(op_on<T>(intrinsic), site);
     return fold_slots<Fold, T>(slots, mask, lane);
   }
   check_mask(warp, lane, mask, operation, site);
   std::memcpy(warp->given[lane].bytes, &value, sizeof(T));
   wait_group(
-      mask, op, lane,
+      mask, op_on<T>(intrinsic), lane,
       [](const Slot* values, LaneMask lanes, unsigned self, unsigned, Slot* result) {
         const Result folded = fold_slots<Fold, T>(values, lanes, self);
         std::memcpy(result->bytes, &folded, sizeof folded);
@@ -153,19 +145,19 @@ struct BitXor {
   }
 };
 
-__forceinline__ LaneMask ballot(LaneMask mask, bool predicate, const char* operation, Site site) {
+__forceinline__ LaneMask ballot(LaneMask mask, bool predicate, Op intrinsic, const char* operation, Site site) {
   Warp* const warp = current_warp;
   const unsigned lane = current_lane;
   if (mask == warp->full) [[likely]] {
     LaneMask* const vote = &warp->vote[warp->phase];
     *vote |= LaneMask(predicate) << lane;
-    wait_warp(Op::kBallot, site);
+    wait_warp(intrinsic, site);
     return *vote;
   }
   check_mask(warp, lane, mask, operation, site);
   warp->given[lane].bytes[0] = predicate;
   wait_group(
-      mask, Op::kBallot, lane,
+      mask, intrinsic, lane,
       [](const Slot* values, LaneMask lanes, unsigned, unsigned, Slot* result) {
         LaneMask votes = 0;
         for (; lanes != 0; lanes &= lanes - 1)
@@ -185,7 +177,8 @@ __forceinline__ T __shfl_sync(unsigned long long mask, T value, int source, int 
                               gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::check_width(width, "__shfl_sync", site);
   const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
-  return gpuport::simt::exchange(mask, value, (lane & ~segment) | (unsigned(source) & segment), "__shfl_sync", site);
+  return gpuport::simt::exchange(mask, value, (lane & ~segment) | (unsigned(source) & segment),
+                                 gpuport::simt::Op::kShfl, "__shfl_sync", site);
 }
 
 template <typename T>
@@ -193,7 +186,8 @@ __forceinline__ T __shfl_up_sync(unsigned long long mask, T value, unsigned delt
                                  gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::check_width(width, "__shfl_up_sync", site);
   const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
-  return gpuport::simt::exchange(mask, value, (lane & segment) < delta ? lane : lane - delta, "__shfl_up_sync", site);
+  return gpuport::simt::exchange(mask, value, (lane & segment) < delta ? lane : lane - delta,
+                                 gpuport::simt::Op::kShflUp, "__shfl_up_sync", site);
 }
 
 template <typename T>
@@ -202,7 +196,7 @@ __forceinline__ T __shfl_down_sync(unsigned long long mask, T value, unsigned de
   gpuport::simt::check_width(width, "__shfl_down_sync", site);
   const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
   return gpuport::simt::exchange(mask, value, segment - (lane & segment) < delta ? lane : lane + delta,
-                                 "__shfl_down_sync", site);
+                                 gpuport::simt::Op::kShflDown, "__shfl_down_sync", site);
 }
 
 template <typename T>
@@ -212,20 +206,21 @@ __forceinline__ T __shfl_xor_sync(unsigned long long mask, T value, int lane_mas
   // As on the GPU: an earlier segment may be read, a later one gives the lane's own value.
   const unsigned lane = gpuport::simt::current_lane, source = lane ^ unsigned(lane_mask);
   const unsigned past = (lane | (unsigned(width) - 1)) + 1;
-  return gpuport::simt::exchange(mask, value, source >= past ? lane : source, "__shfl_xor_sync", site);
+  return gpuport::simt::exchange(mask, value, source >= past ? lane : source, gpuport::simt::Op::kShflXor,
+                                 "__shfl_xor_sync", site);
 }
 
 __forceinline__ unsigned long long __ballot_sync(unsigned long long mask, int predicate,
                                                  gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  return gpuport::simt::ballot(mask, predicate != 0, "__ballot_sync", site);
+  return gpuport::simt::ballot(mask, predicate != 0, gpuport::simt::Op::kBallot, "__ballot_sync", site);
 }
 __forceinline__ int __any_sync(unsigned long long mask, int predicate,
                                gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  return gpuport::simt::ballot(mask, predicate != 0, "__any_sync", site) != 0;
+  return gpuport::simt::ballot(mask, predicate != 0, gpuport::simt::Op::kAny, "__any_sync", site) != 0;
 }
 __forceinline__ int __all_sync(unsigned long long mask, int predicate,
                                gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  return gpuport::simt::ballot(mask, predicate != 0, "__all_sync", site) == mask;
+  return gpuport::simt::ballot(mask, predicate != 0, gpuport::simt::Op::kAll, "__all_sync", site) == mask;
 }
 
 inline unsigned long long __activemask(gpuport::simt::Site site = gpuport::simt::Site::here()) {
@@ -244,32 +239,32 @@ inline void __syncwarp(gpuport::simt::Site site = gpuport::simt::Site::here()) {
   __syncwarp(gpuport::simt::current_warp->full, site);
 }
 
-#define GPUPORT_SIMT_REDUCE(name, combine)                                                                  \
+#define GPUPORT_SIMT_REDUCE(name, op, combine)                                                              \
   template <typename T>                                                                                     \
   inline T name(unsigned long long mask, T value, gpuport::simt::Site site = gpuport::simt::Site::here()) { \
     static_assert(std::is_integral_v<T>);                                                                   \
     return gpuport::simt::fold_lanes<gpuport::simt::FoldAll<gpuport::simt::combine>>(                       \
-        mask, value, gpuport::simt::Op::kReduce, #name, site);                                              \
+        mask, value, gpuport::simt::Op::op, #name, site);                                                   \
   }
-GPUPORT_SIMT_REDUCE(__reduce_add_sync, Plus)
-GPUPORT_SIMT_REDUCE(__reduce_min_sync, Least)
-GPUPORT_SIMT_REDUCE(__reduce_max_sync, Greatest)
-GPUPORT_SIMT_REDUCE(__reduce_and_sync, BitAnd)
-GPUPORT_SIMT_REDUCE(__reduce_or_sync, BitOr)
-GPUPORT_SIMT_REDUCE(__reduce_xor_sync, BitXor)
+GPUPORT_SIMT_REDUCE(__reduce_add_sync, kReduceAdd, Plus)
+GPUPORT_SIMT_REDUCE(__reduce_min_sync, kReduceMin, Least)
+GPUPORT_SIMT_REDUCE(__reduce_max_sync, kReduceMax, Greatest)
+GPUPORT_SIMT_REDUCE(__reduce_and_sync, kReduceAnd, BitAnd)
+GPUPORT_SIMT_REDUCE(__reduce_or_sync, kReduceOr, BitOr)
+GPUPORT_SIMT_REDUCE(__reduce_xor_sync, kReduceXor, BitXor)
 #undef GPUPORT_SIMT_REDUCE
 
 template <typename T>
 inline unsigned long long __match_any_sync(unsigned long long mask, T value,
                                            gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  return gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(mask, value, gpuport::simt::Op::kMatch, "__match_any_sync",
-                                                             site);
+  return gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(mask, value, gpuport::simt::Op::kMatchAny,
+                                                             "__match_any_sync", site);
 }
 template <typename T>
 inline unsigned long long __match_all_sync(unsigned long long mask, T value, int* all_equal,
                                            gpuport::simt::Site site = gpuport::simt::Site::here()) {
   const unsigned long long same = gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(
-      mask, value, gpuport::simt::Op::kMatch, "__match_all_sync", site);
+      mask, value, gpuport::simt::Op::kMatchAll, "__match_all_sync", site);
   *all_equal = same == mask;
   return same == mask ? mask : 0;
 }
