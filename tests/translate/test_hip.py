@@ -60,6 +60,15 @@ def rules(source: str) -> list[str]:
             "alignas(alignof(hipStream_t)) extern __shared__ char raw[];",
         ),
         ("thrust::cuda::par.on(s)", "thrust::hip::par.on(s)"),
+        ("return ::cub::f();", "return ::hipcub::f();"),
+        (
+            "#define CUDA_API_PER_THREAD_DEFAULT_STREAM",
+            "#define HIP_API_PER_THREAD_DEFAULT_STREAM",
+        ),
+        (
+            '#if __has_include(<cuda_runtime.h>) || __has_include("cuComplex.h")\n#endif',
+            '#if __has_include(<hip/hip_runtime.h>) || __has_include("hip/hip_complex.h")\n#endif',
+        ),
     ],
 )
 def test_names(cuda: str, expected: str) -> None:
@@ -83,6 +92,15 @@ def test_names(cuda: str, expected: str) -> None:
         "expf(x); __expf(y); atomicAdd(p, 1); __popc(m); __syncthreads();",
         "half h = __float2half(1.f);",
         "hipMalloc(&p, n); hipcub::BlockReduce<int, 3> r;",
+        "#if __has_include(<cuda/barrier>) || __has_include(<own.h>)\n#endif",
+        "my::cuda::x(); int cuda = 3; a.cuda; cuda = 4; s.cuda::f();",
+        "namespace my { namespace cuda { int x; } int y = cuda::x; }",
+        "namespace at::cuda { int x; } int y = cuda::x;",
+        "namespace cuda = my::cuda; int y = cuda::x;",
+        "using my::cuda; int y = cuda::x;",
+        "my::cudaInitDevice(1); A<int>::cudaInitDevice(); s.cudaInitDevice = p->cudaInitDevice(2);",
+        "namespace my { int cudaInitDevice(int); struct S { S* cudaInitDevice; }; }",
+        "my::nvtxRangePop(); s.nvtxRangePop(); int mynvtxMark, nvtx;",
     ],
 )
 def test_what_is_not_cudas_stays(text: str) -> None:
@@ -106,6 +124,10 @@ def test_what_is_not_cudas_stays(text: str) -> None:
 def test_headers(cuda: str, expected: str) -> None:
     assert hip(f"#include <{cuda}>") == f"#include <{expected}>"
     assert hip(f'# include "{cuda}" // why') == f'# include "{expected}" // why'
+    assert hip(f"#import <{cuda}>") == f"#import <{expected}>"
+    for gap in ("\\\n", " \\\n  ", " /* a */ \\\r\n "):
+        assert hip(f"#include{gap}<{cuda}>\nint x;") == f"#include{gap}<{expected}>\nint x;"
+        assert hip(f'#{gap}include "{cuda}"') == f'#{gap}include "{expected}"'
 
 
 def test_a_header_that_hip_has_built_in_becomes_a_comment() -> None:
@@ -128,6 +150,33 @@ def test_a_header_that_hip_has_built_in_becomes_a_comment() -> None:
         ("#if __CUDACC_VER_MAJOR__ > 11\n#endif", "no-hip-name"),
         ("#if CUDART_VERSION >= 12000\n#endif", "no-hip-name"),
         ("#if __CUDA_ARCH__ >= 700\n#endif", "cuda-arch-value"),
+        ("__pipeline_commit();", "no-hip-name"),
+        ("__mbarrier_t b;", "no-hip-name"),
+        ("__mbarrier_arrive(&b);", "no-hip-name"),
+        ('nvtxRangePushA("x");', "no-hip-name"),
+        ("x = NVTX_VERSION;", "no-hip-name"),
+        ("nvtx3::scoped_range r;", "no-hip-name"),
+        ("using namespace nvcuda;", "no-hip-name"),
+        ("nvcuda::wmma::fragment<int> f;", "no-hip-name"),
+        ("namespace w = nvcuda::wmma;", "no-hip-name"),
+        ("cuda::barrier<scope> b;", "no-hip-name"),
+        ("return ::cuda::std::min(a, b);", "no-hip-name"),
+        ("using namespace cuda::std;", "no-hip-name"),
+        ("namespace c = cuda;", "no-hip-name"),
+        ("int cuda; cuda::atomic<int> x;", "no-hip-name"),
+        ("atomicInc_system(p, 1);", "no-hip-name"),
+        ("atomicDec_system(p, 1);", "no-hip-name"),
+        ("__tanhf(x);", "no-hip-name"),
+        ("__double2half(x);", "no-hip-name"),
+        ("CubDebugExit(x);", "no-hip-name"),
+        ("x = CUB_VERSION;", "no-hip-name"),
+        ("return ::cudaInitDevice(1);", "no-hip-name"),
+        ("f(x..., cudaInitDevice);", "no-hip-name"),
+        ("namespace my { int x = 2 * cudaInitDevice(1); }", "no-hip-name"),
+        ("namespace my { void f() { return cudaInitDevice(1); } }", "no-hip-name"),
+        ('extern "C" { int cudaInitDevice(int); }', "no-hip-name"),
+        ("#import <cuda/atomic>", "no-hip-header"),
+        ("#include \\\n <cuda/atomic>", "no-hip-header"),
         ("#include <cuda/atomic>", "no-hip-header"),
         ("#include <mma.h>", "no-hip-header"),
         ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(l));', "inline-ptx"),

@@ -43,6 +43,7 @@ cublasCreate_v2 hipblasCreate               cublasScnrm2 hipblasScnrm2_v2
 cublasIdamax_v2_64 hipblasIdamax_64         cublasScopy_v2 hipblasScopy
 CUBLAS_OP_T HIPBLAS_OP_T                    cufftPlan3d hipfftPlan3d
 curand_init hiprand_init                    cusparseDcsrsm2_solve hipsparseDcsrsm2_solve
+cudaDeviceGetTexture1DLinearMaxWidth hipDeviceGetTexture1DLinearMaxWidth
 CUB_PTX_ARCH HIPCUB_ARCH                    CubDebug HipcubDebug
 """.split()
 

@@ -9,6 +9,7 @@ from .brackets import closing
 from .findings import WARNING
 from .names import NameTable
 from .namespaces import translate_namespaces
+from .scopes import declares_member, is_member, qualifier
 from .source import Source
 
 _W = r"[\w$\x80-\xff]"
@@ -24,6 +25,8 @@ _RARE = (
     ("NVCL_", re.compile(rf"(?<!{_W})NVCL_{_W}*", re.ASCII)),
     ("NVFFT_", re.compile(rf"(?<!{_W})NVFFT_{_W}*", re.ASCII)),
     ("_block", re.compile(rf"(?<!{_W})atomic{_W}+_block(?!{_W})", re.ASCII)),
+    ("nvtx", re.compile(rf"(?<!{_W})nvtx[A-Z]{_W}*", re.ASCII)),
+    ("NVTX_", re.compile(rf"(?<!{_W})NVTX_{_W}*", re.ASCII)),
 )
 _TEXTURE = re.compile(r"texture(?<![\w$:]texture)\s*<[^;{}()]*>\s*\w+", re.ASCII)
 _PASTED = re.compile(
@@ -69,9 +72,7 @@ def translate(source: Source, names: NameTable) -> None:
 def _translate_headers(source: Source, names: NameTable) -> None:
     for header in source.headers:
         start, end = header.start, header.start + len(header.name) + 2
-        new = names.headers.get(header.name)
-        if new is None and re.fullmatch(r"cub/[\w/]+\.cuh", header.name):
-            new = "hipcub/hipcub.hpp"
+        new = _hip_header(names, header.name)
         if new is not None:
             if new != header.name:
                 source.replace(start + 1, end - 1, new)
@@ -87,6 +88,19 @@ def _translate_headers(source: Source, names: NameTable) -> None:
                 "include it in a branch of its own, #if defined(GP_TARGET_CUDA)",
                 length=end - start,
             )
+
+    for header in source.tested_headers:
+        # What HIP lacks is not there, as the question expects: no error.
+        new = _hip_header(names, header.name)
+        if new is not None and new != header.name:
+            source.replace(header.start + 1, header.start + 1 + len(header.name), new)
+
+
+def _hip_header(names: NameTable, name: str) -> str | None:
+    new = names.headers.get(name)
+    if new is None and re.fullmatch(r"cub/[\w/]+\.cuh", name):
+        return "hipcub/hipcub.hpp"
+    return new
 
 
 def _translate_name(source: Source, names: NameTable, start: int, end: int) -> None:
@@ -105,7 +119,7 @@ def _translate_name(source: Source, names: NameTable, start: int, end: int) -> N
     elif meaning.hip is not None:
         if meaning.hip != name:
             source.replace(start, end, meaning.hip)
-    elif meaning.unsupported:
+    elif meaning.unsupported and not _is_users(source.live, names, start, end):
         _report_missing(source, names, name, start)
     if meaning.warning:
         source.report(
@@ -116,6 +130,16 @@ def _translate_name(source: Source, names: NameTable, start: int, end: int) -> N
             severity=WARNING,
             length=end - start,
         )
+
+
+def _is_users(code: str, names: NameTable, start: int, end: int) -> bool:
+    """Whether the name is a member, or of a namespace or class of the user's."""
+    if is_member(code, start):
+        return True
+    scope = qualifier(code, start)
+    if scope is None:
+        return declares_member(code, start, end)
+    return bool(scope) and names.meaning(scope) is None
 
 
 def _is_arch_test(source: Source, start: int, end: int) -> bool:

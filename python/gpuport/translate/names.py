@@ -39,6 +39,7 @@ class NameTable:
         self.dropped_headers: set[str] = set()
         self.unsupported_headers: set[str] = set()
         self._header_patterns: list[str] = []
+        self.unsupported_namespaces: set[str] = set()
         self.unsupported_members: dict[str, set[str]] = {"cub": set(), "cooperative_groups": set()}
 
     def add(self, table: dict[str, Any]) -> None:
@@ -60,6 +61,9 @@ class NameTable:
                 self._forget_header(name)
                 known.add(name)
             self._header_patterns += group.get("patterns", [])
+        self.unsupported_namespaces.update(
+            table.get("namespaces", {}).get("unsupported", "").split()
+        )
         for namespace, members in self.unsupported_members.items():
             members.update(table.get(namespace, {}).get("unsupported", "").split())
         self._warnings.update(table.get("warnings", {}))

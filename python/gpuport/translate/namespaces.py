@@ -1,15 +1,16 @@
-"""Target `hip`: the namespaces of CUB, Thrust and the cooperative groups."""
+"""Target `hip`: the namespaces of CUB, Thrust, the cooperative groups, and those HIP lacks."""
 
 from __future__ import annotations
 
 import re
 
 from .names import DEFAULT_HINT, NameTable
+from .scopes import is_member, qualifier
 from .source import Source
 
 _CUB = re.compile(r"cub(?<![\w$.]cub)(?<!->cub)(?=\s*::|\s*[;{])", re.ASCII)
+_SCOPE = re.compile(r"\s*::")
 _MEMBER = re.compile(r"\s*::\s*(\w+)", re.ASCII)
-_QUALIFIED = re.compile(r"[\w>]\s*::\s*\Z", re.ASCII)
 _NAMESPACE_NAME = re.compile(r"\bnamespace(?:\s+\w+\s*=)?\s*(?:::\s*)?\Z", re.ASCII)
 _OWN_CUB = re.compile(r"\b(?:struct|class|union|enum)\s+cub\b|\bnamespace\s+cub\s*\{", re.ASCII)
 _THRUST = re.compile(r"thrust(?<![\w$]thrust)\s*::\s*(cuda|cuda_cub)\b", re.ASCII)
@@ -27,6 +28,36 @@ def translate_namespaces(source: Source, names: NameTable) -> None:
             source.replace(*match.span(1), _THRUST_NAMES[match[1]])
     if "cooperative_groups" in code:
         _report_groups(source, names.unsupported_members["cooperative_groups"])
+    for namespace in sorted(names.unsupported_namespaces):
+        if namespace in code:
+            _report_namespace(source, names, namespace)
+
+
+def _report_namespace(source: Source, names: NameTable, namespace: str) -> None:
+    """Report a namespace without a counterpart, unless the file declares one of that name."""
+    code = source.live
+    scope = r"\w[\w\s:]*"
+    own = "|".join((
+        rf"\b(?:struct|class|union|enum)\s+{namespace}\b",
+        rf"\bnamespace\b[\w\s:]*\b{namespace}\s*(?:::[\w\s:]*)?[{{=]",
+        rf"\busing\s+{scope}::\s*{namespace}\s*;",
+    ))  # fmt: skip
+    if re.search(own, code, re.ASCII):
+        return
+    for match in re.finditer(rf"(?<![\w$]){namespace}(?=\s*(?:::|;))", code, re.ASCII):
+        start, end = match.span()
+        before = code[max(0, start - 200) : start]
+        scoped = _SCOPE.match(code, end) is not None
+        if is_member(code, start) or qualifier(code, start):
+            continue
+        if scoped or _NAMESPACE_NAME.search(before):
+            source.report(
+                "no-hip-name",
+                start,
+                f"HIP has no counterpart of the namespace '{namespace}'",
+                names.hint(namespace),
+                length=end - start,
+            )
 
 
 def _translate_cub(source: Source, unsupported: set[str]) -> None:
@@ -37,7 +68,7 @@ def _translate_cub(source: Source, unsupported: set[str]) -> None:
     for match in _CUB.finditer(code):
         start, end = match.span()
         before = code[max(0, start - 200) : start]
-        if _QUALIFIED.search(before):
+        if qualifier(code, start):
             continue  # somebody::cub
         member = _MEMBER.match(code, end)
         if member is None and not _NAMESPACE_NAME.search(before):

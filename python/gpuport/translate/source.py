@@ -8,7 +8,7 @@ from functools import cached_property
 
 from .conditions import Directive, Macros, branches, directives
 from .findings import ERROR, Finding
-from .tokens import HeaderName, mask, tight_splices
+from .tokens import HeaderName, mask, mask_tested_headers, tight_splices
 
 BYTE_ORDER_MARK = "\xef\xbb\xbf"
 _LAST_CHARACTER_CR = re.compile(r"\r\Z")
@@ -30,6 +30,7 @@ class Source:
         self._splices = tight_splices(text)
         self.code = self._without_splices()
         masked, headers = mask(self.code)
+        masked, tested = mask_tested_headers(self.code, masked)
         self._edits: list[tuple[int, int, str]] = []
         lines = directives(masked) if "#" in masked else []
         found = branches(masked, lines, macros)
@@ -39,6 +40,8 @@ class Source:
         starts = [start for start, _ in dead]
         self.directives = [d for d in lines if not _inside(d.start, dead, starts)]
         self.headers: list[HeaderName] = [h for h in headers if not _inside(h.start, dead, starts)]
+        # Those that `__has_include` asks for.
+        self.tested_headers = [h for h in tested if not _inside(h.start, dead, starts)]
         if self.code.startswith(("\xff\xfe", "\xfe\xff")):
             self.report("encoding", 0, "the file is UTF-16", "save it as UTF-8")
 

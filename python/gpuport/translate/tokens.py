@@ -29,8 +29,8 @@ _CHAR_TAIL = rf"[^'\\\n]*(?:{_ESCAPE}[^'\\\n]*)*'"
 _CHAR = "'" + _CHAR_TAIL
 _RAW_TAIL = r'"(?P<delimiter>[^()\\ \t\r\n]{0,16})\(.*?\)(?P=delimiter)"'
 _HEADER_NAME = r'(?:<[^>\n]*>|"[^"\n]*")'
-_GAP = r"(?:[ \t]|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*"
-_INCLUDE = rf"\#{_GAP}include(?:_next)?{_GAP}{_HEADER_NAME}"
+_GAP = rf"(?:[ \t]|{SPLICE}|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*"
+_INCLUDE = rf"\#{_GAP}(?:include(?:_next)?|import){_GAP}{_HEADER_NAME}"
 _MESSAGE = r"\#[ \t]*(?:error|warning)\b[^\n]*"
 
 _FLAGS = re.ASCII | re.DOTALL
@@ -119,6 +119,20 @@ def mask(text: str) -> tuple[str, list[HeaderName]]:
         done = end
     pieces.append(text[done:])
     return "".join(pieces), headers
+
+
+_TESTED_HEADER = re.compile(rf"\b__has_include(?:_next)?{_GAP}\({_GAP}(?P<name>{_HEADER_NAME})")
+
+
+def mask_tested_headers(text: str, masked: str) -> tuple[str, list[HeaderName]]:
+    """`masked` with the names that `__has_include` asks for blanked too, and these names."""
+    headers = []
+    for match in _TESTED_HEADER.finditer(text) if "__has_include" in masked else ():
+        if masked.startswith("__has_include", match.start()):
+            start, end = match.span("name")
+            headers.append(HeaderName(start, text[start + 1 : end - 1], text[start] == '"'))
+            masked = masked[:start] + " " * (end - start) + masked[end:]
+    return masked, headers
 
 
 def without_comments(text: str) -> str:
