@@ -1,8 +1,7 @@
 """One CUDA source, checked on NVIDIA, on AMD and on a plain CPU.
 
-Importing gpuport loads nothing else: each name below is fetched from its module when it is first
-used, so that tools which only read sources start without NumPy, and no GPU or driver is needed. The
-rules that all functions share (arrays, dtypes, keywords) stand in `help("gpuport.ops")`.
+Importing gpuport needs no GPU and no driver, and loads NumPy but no other array library. The rules
+that all functions share (arrays, dtypes, keywords) stand in `help("gpuport.ops")`.
 """
 
 from __future__ import annotations
@@ -10,6 +9,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# What a call needs is here before the first one, the CPU's native module too: an import inside a
+# call would leave a lock that nobody holds in a process forked meanwhile, and half a module for a
+# signal handler.
+from gpuport._backends import Backend, Device, Kernel, backends, devices, kernels, preload
+from gpuport.device_array import DeviceArray
 from gpuport.errors import (
     BackendUnavailableError,
     CompileError,
@@ -18,57 +22,39 @@ from gpuport.errors import (
     TranslationError,
     UnsupportedArchError,
 )
+from gpuport.ops import (
+    argmax,
+    argmin,
+    compact,
+    exclusive_scan,
+    inclusive_scan,
+    log_softmax,
+    logsumexp,
+    max,
+    min,
+    nonzero,
+    segmented_max,
+    segmented_min,
+    segmented_sum,
+    softmax,
+    sum,
+)
 
 if TYPE_CHECKING:
-    from gpuport._backends import Backend, Device, Kernel, backends, devices, kernels
-    from gpuport.device_array import DeviceArray
     from gpuport.inspection import inspect
     from gpuport.linting import lint
-    from gpuport.ops import (
-        argmax,
-        argmin,
-        compact,
-        exclusive_scan,
-        inclusive_scan,
-        log_softmax,
-        logsumexp,
-        max,
-        min,
-        nonzero,
-        segmented_max,
-        segmented_min,
-        segmented_sum,
-        softmax,
-        sum,
-    )
     from gpuport.translate import Translation, hipify
 
-_HOMES = {
-    "gpuport._backends": ("Backend", "Device", "Kernel", "backends", "devices", "kernels"),
-    "gpuport.device_array": ("DeviceArray",),
-    "gpuport.inspection": ("inspect",),
-    "gpuport.linting": ("lint",),
-    "gpuport.ops": (
-        "argmax",
-        "argmin",
-        "compact",
-        "exclusive_scan",
-        "inclusive_scan",
-        "log_softmax",
-        "logsumexp",
-        "max",
-        "min",
-        "nonzero",
-        "segmented_max",
-        "segmented_min",
-        "segmented_sum",
-        "softmax",
-        "sum",
-    ),
-    "gpuport.translate": ("Translation", "hipify"),
+preload()
+
+# The tools are fetched from their modules when they are first used.
+_HOME_OF = {
+    "Translation": "gpuport.translate",
+    "hipify": "gpuport.translate",
+    "inspect": "gpuport.inspection",
+    "lint": "gpuport.linting",
 }
 _PACKAGES = ("models", "testing")
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Backend",

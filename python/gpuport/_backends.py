@@ -87,6 +87,13 @@ def _import(name: str) -> NativeModule | str:
         return f"its module cannot be loaded: {error}"
 
 
+def preload() -> None:
+    """Load the CPU backend, and ask it what it has, so that no call has to."""
+    if not isinstance(_import("cpu"), str):
+        ordinals("cpu", 0)
+        kernel_table("cpu")
+
+
 def native_module(name: str) -> NativeModule:
     """The native module of a backend, whether or not it has a device.
 

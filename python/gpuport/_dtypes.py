@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import ml_dtypes  # registers bfloat16 with NumPy
 import numpy as np
 
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -34,8 +35,6 @@ def dtype_name(dtype: Any) -> str:
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     if name == "bfloat16":
-        import ml_dtypes  # registers the type with NumPy; only needed by those who use it
-
         return cast(np.dtype[Any], np.dtype(ml_dtypes.bfloat16))
     return np.dtype(name)
 

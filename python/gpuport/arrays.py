@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import array_api_compat as compat  # looks at sys.modules only
+
 from gpuport._kinds import Kind
 from gpuport._kinds.cupy_kind import CupyKind
 from gpuport._kinds.interchange_kind import InterchangeKind
@@ -25,8 +27,6 @@ _LEGACY = 1  # cudaStreamLegacy: another name of the default stream 0, which lib
 
 def kind_of(array: Any, argument: str) -> Kind:
     """The kind of an array; TypeError for what is none."""
-    import array_api_compat as compat  # looks at sys.modules only
-
     if compat.is_numpy_array(array):
         return _NUMPY
     if compat.is_torch_array(array):

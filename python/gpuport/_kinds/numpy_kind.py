@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,11 @@ import numpy.typing as npt
 from gpuport._dtypes import ITEMSIZE, numpy_dtype
 from gpuport._layout import Ints
 from gpuport._view import HOST, Output, Place, View, packed
+
+
+def _is_masked(array: Any) -> bool:
+    # NumPy loads numpy.ma when it is first named; a masked array has brought it along.
+    return isinstance(array, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
 
 
 def _is_plain(array: npt.NDArray[Any]) -> bool:
@@ -47,7 +53,7 @@ class NumpyKind:
         return 0
 
     def view(self, array: Any, argument: str, stream: int) -> View:
-        if isinstance(array, np.ma.MaskedArray):
+        if _is_masked(array):
             raise TypeError(
                 f"{argument} is a masked array, whose mask would be lost; pass .filled(...)"
             )
@@ -60,7 +66,7 @@ class NumpyKind:
         return view_of(plain)
 
     def output(self, array: Any, argument: str, stream: int) -> Output:
-        if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        if not isinstance(array, np.ndarray) or _is_masked(array):
             raise TypeError(f"{argument} must be a plain NumPy array, not {type(array).__name__}")
         target = np.asarray(array)
         if not target.flags.writeable:
