@@ -61,7 +61,9 @@ def test_the_current_stream_is_used(torch: Any, side: Any) -> None:  # noqa: F81
             gpuport.segmented_sum(x, offsets, check=False),
         ]
 
-    calls()  # load the kernels now: loading waits for the device
+    x.fill_(0)  # load every kernel now, PyTorch's too: loading waits for the device
+    x[7] = 0
+    calls()
     gpuport.compact(x, x)
     side.synchronize()
     torch.cuda._sleep(FORTY_MS)
