@@ -206,6 +206,34 @@ CASE(stack_overflow) {
   report_error();
 }
 
+// The mappings before and after the one that the stack of a waiting thread lies in.
+__global__ void finds_guards(int* guards) {
+  volatile char local = 0;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  std::FILE* const maps = std::fopen("/proc/self/maps", "r");
+  unsigned long begin = 0, end = 0, guard_end = 0, stacks_end = 0;
+  char access[8], line[512];
+  while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
+    const int fields = std::sscanf(line, "%lx-%lx %7s", &begin, &end, access);
+    if (fields < 3) continue;
+    const bool closed = std::string(access) == "---p";
+    const auto place = reinterpret_cast<unsigned long>(&local);
+    if (begin <= place && place < end) {
+      guards[0] = guard_end == begin;
+      stacks_end = end;
+    }
+    if (closed) guard_end = end;
+    if (closed && begin == stacks_end) guards[1] = 1;
+  }
+  if (maps != nullptr) std::fclose(maps);
+}
+CASE(stack_guards) {
+  int guards[2] = {};
+  GPUPORT_SIMT_LAUNCH((finds_guards), 1, 2)(guards);
+  print_ints({cudaGetLastError(), guards[0], guards[1]});
+}
+
 CASE(failures_do_not_leak) {  // contexts, stacks, blocks of failed launches come back
   for (int i = 0; i < 50; ++i) GPUPORT_SIMT_LAUNCH((barrier_exited_kernel), 4, 1024)();
   const long before = resident_kib();
@@ -256,6 +284,13 @@ CASE(configuration_reaches_no_other_call) {
 CASE(reset_ends_a_failure) {
   GPUPORT_SIMT_LAUNCH((trapping), 1, 64)();
   print_ints({cudaDeviceSynchronize(), cudaDeviceReset(), cudaDeviceSynchronize(), cudaGetLastError()});
+}
+
+CASE(one_launch) {
+  int out[64] = {};
+  GPUPORT_SIMT_LAUNCH((good), 1, 64)(out);
+  report_error();
+  print_ints({out[0], out[63]});
 }
 
 CASE(runtime_errors) {

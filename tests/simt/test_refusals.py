@@ -139,6 +139,33 @@ def test_bad_configurations(run: RunCase, case: str) -> None:
     assert after == "then 0 32 detail ''"
 
 
+GARBAGE = ["abc", "3x", "-1", "+1", " 1", "1 ", "0x10", "1.0", "99999999999999999999"]
+
+
+@pytest.mark.parametrize("value", [*GARBAGE, "9223372036854775808"])
+def test_a_seed_that_is_no_number_is_refused(run: RunCase, value: str) -> None:
+    assert run("one_launch", seed=value)[0] == (
+        "cudaErrorInvalidConfiguration | invalid configuration argument: kernel good: "
+        f"GPUPORT_SIMT_SEED is '{value}', not a decimal number from 0 to 9223372036854775807"
+    )
+
+
+@pytest.mark.parametrize("value", [*GARBAGE, "0", "1025"])
+def test_a_number_of_threads_that_is_none_is_refused(run: RunCase, value: str) -> None:
+    assert run("one_launch", threads=value)[0] == (
+        "cudaErrorInvalidConfiguration | invalid configuration argument: kernel good: "
+        f"GPUPORT_SIMT_THREADS is '{value}', not a decimal number from 1 to 1024"
+    )
+
+
+@pytest.mark.parametrize(
+    ("threads", "seed"), [("", ""), ("1", "0"), ("1024", "9223372036854775807"), ("007", "007")]
+)
+def test_numbers_in_range_and_empty_variables(run: RunCase, threads: str, seed: str) -> None:
+    result = run("one_launch", threads=threads, seed=seed)
+    assert result == ["cudaSuccess | no error", "0 32 "]
+
+
 def test_static_and_dynamic_shared_memory_count_together(run: RunCase) -> None:
     error = run("shared_static_large")[0]
     assert "shared memory over the limit: room at cases_refusals.cpp:" in error
@@ -158,6 +185,10 @@ def test_nested_launch_overflow_assert(run: RunCase) -> None:
     assert text.startswith("cudaErrorAssert | device-side assert triggered: kernel asserting")
     assert 'assertion `p[threadIdx.x] == 0 && "told"\' failed at cases_ops.cpp:' in text
     assert text.endswith("warp 1, lane 3 (thread (35,0,0))")
+
+
+def test_no_stack_lies_against_other_memory(run: RunCase) -> None:
+    assert run("stack_guards") == ["0 1 1 "]
 
 
 def test_failed_launches_give_everything_back(run: RunCase) -> None:

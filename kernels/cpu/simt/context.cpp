@@ -80,7 +80,8 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t(8) << 20;
 constexpr std::size_t kHugePage = std::size_t(2) << 20;
-constexpr std::size_t kMappingBytes = kChunkBytes + kHugePage;
+constexpr std::size_t kPage = std::size_t(4) << 10;
+constexpr std::size_t kMappingBytes = kChunkBytes + kHugePage + kPage;
 constexpr std::size_t kKeptChunks = 4;  // enough for a block of 1024 threads
 constexpr std::size_t kGuardBytes = 32;
 
@@ -99,9 +100,11 @@ void StackPool::add_chunk() {
       mmap(nullptr, kMappingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
   const auto start = reinterpret_cast<std::uintptr_t>(mapping);
-  // Always past the start, so that there is room for the one guard page in front of the stacks.
+  // Always past the start, so that there is room for a guard page on either side of the stacks.
   char* const memory = reinterpret_cast<char*>((start / kHugePage + 1) * kHugePage);
+  char* const past = memory + kChunkBytes;
   mprotect(mapping, std::size_t(memory - static_cast<char*>(mapping)), PROT_NONE);
+  mprotect(past, std::size_t(static_cast<char*>(mapping) + kMappingBytes - past), PROT_NONE);
   // Huge pages for the stacks of one block spare the switch a TLB miss. The many stacks of a resident launch use their
   // first page only and stay small.
   madvise(memory, kChunkBytes, chunks_.size() < kKeptChunks ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);

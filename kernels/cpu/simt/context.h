@@ -20,7 +20,8 @@ extern "C" __attribute__((visibility("hidden"))) void gpuport_simt_switch(void**
 void* make_context(char* top, std::size_t bytes, void (*entry)());
 
 // Stacks of one worker. One mapping holds many of them, because a guard page for each would meet the kernel's limit on
-// mappings at 32,765 stacks. A word at the top of every stack stands guard for the stack above it instead.
+// mappings at 32,765 stacks. A word at the top of every stack stands guard for the stack above it instead, and a closed
+// page for all of them at either end.
 class StackPool {
  public:
   explicit StackPool(std::size_t stack_bytes) : bytes_(stack_bytes) {}

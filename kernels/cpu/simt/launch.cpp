@@ -14,12 +14,6 @@ namespace gpuport::simt {
 
 namespace {
 
-constexpr long long kNoSeed = -1;
-
-long long environment_seed() {
-  const char* const text = std::getenv("GPUPORT_SIMT_SEED");
-  return text != nullptr && *text != '\0' ? std::strtoll(text, nullptr, 10) : kNoSeed;
-}
 std::atomic<long long>& seed_setting() {
   static std::atomic<long long> seed{environment_seed()};
   return seed;
@@ -46,6 +40,7 @@ std::string kernel_name(const Request& request) {
 
 // Empty if the launch may go ahead.
 std::string configuration_fault(const Config& config, std::size_t shared_limit) {
+  if (!environment_fault().empty()) return environment_fault();
   const dim3 grid = config.grid, block = config.block;
   const auto is_empty = [](dim3 v) { return v.x == 0 || v.y == 0 || v.z == 0; };
   if (is_empty(grid)) return "the grid " + triple(grid) + " has no blocks";

@@ -111,12 +111,17 @@ std::string where(const Warp& warp, unsigned lane);  // "block (0,0,0), warp 1, 
 std::string lanes_text(LaneMask lanes);              // "0-15,31"
 std::string site_text(Site site);
 std::string waits_text(const BlockState& block);  // who of the block waits for what
-std::string op_name(Op op);  // "__shfl_sync of 4 bytes"
+std::string op_name(Op op);                       // "__shfl_sync of 4 bytes"
 BlockState& state(Warp* warp);
 
 void link_device_assert();
 
 void run_on_workers(Launch& launch);  // pool.cpp
+
+// What the environment asks for: environment.cpp.
+inline constexpr long long kNoSeed = -1;
+const std::string& environment_fault();  // why no launch may go ahead, or empty
+long long environment_seed();
 unsigned worker_count();
 
 }  // namespace gpuport::simt

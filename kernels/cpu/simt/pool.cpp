@@ -1,10 +1,8 @@
 // The OS threads that run blocks. They are started at the first launch that has more than one block and sleep in
 // between.
 #include <pthread.h>
-#include <sched.h>
 
 #include <condition_variable>
-#include <cstdlib>
 #include <thread>
 
 #include "machine.h"
@@ -93,23 +91,7 @@ struct PoolOwner {
   }
 } pool_owner;
 
-unsigned asked_workers() {
-  if (const char* text = std::getenv("GPUPORT_SIMT_THREADS")) {
-    const long asked = std::strtol(text, nullptr, 10);
-    if (asked >= 1 && asked <= 1024) return unsigned(asked);
-  }
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return unsigned(CPU_COUNT(&allowed));
-  const unsigned cores = std::thread::hardware_concurrency();
-  return cores > 0 ? cores : 1;
-}
-
 }  // namespace
-
-unsigned worker_count() {
-  static const unsigned count = asked_workers();
-  return count;
-}
 
 void run_on_workers(Launch& launch) {
   thread_local Worker own;
