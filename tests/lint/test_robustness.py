@@ -42,3 +42,11 @@ def test_every_cut_of_a_source(path: Path) -> None:
 @pytest.mark.parametrize("opener", ["(", "[", "{", "-", "f(", "a ? ", "if (x) ", "[]{"])
 def test_deep_nesting(opener: str) -> None:
     positions_hold("__global__ void k() { threadIdx.x; " + opener * 3000 + "\n")
+
+
+@pytest.mark.parametrize(
+    "piece", ["k<<<", "k<<<(", "k[3]<<<", "k<", "k<a><<<1, 2>>>() ", "if (x) k<<<1, 2>>>();\n"]
+)
+def test_length(piece: str) -> None:
+    # Work that grows with the cube of the length would take an hour here.
+    positions_hold("void f() {\n" + piece * 3_000 + "\n}\n")

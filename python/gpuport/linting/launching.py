@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from . import names
 from ._reader import Launch
 from .checker import Facts
 from .lexer import integer
@@ -12,8 +11,6 @@ from .unit import Unit
 
 _LAST_NAME = re.compile(r"(\w+)[ \t\r\n]*(?:<[^;{}]*>)?[ \t\r\n]*\Z", re.ASCII)
 _MACRO_NAME = re.compile(r"[ \t]*(\w+)", re.ASCII)
-_LAST_ERROR = re.compile(r"\b(?:cuda|hip)(?:GetLastError|PeekAtLastError)\b")
-_CALL = re.compile(r"\b(\w+)\s*\(\s*([\w:]*)\s*(\(?)", re.ASCII)
 _LAUNCH_CALLS = frozenset(
     f"{vendor}{call}"
     for vendor in ("cuda", "hip")
@@ -61,22 +58,19 @@ def _checked_after(unit: Unit, at: int) -> bool:
 
     The function is the outermost: a check may stand behind the lambda that launches.
     """
-    live = unit.source.live
     directive = unit.source.directive_at(at)
     if directive is not None:
-        macro = _MACRO_NAME.match(live, directive.body)
+        macro = _MACRO_NAME.match(unit.source.live, directive.body)
         start, end, name = directive.start, directive.end, macro[1] if macro else ""
     else:
-        start, end, name = _function_around(unit, at)
-    if is_checked(live[at:end]):
+        start, end, name = unit.positions.function_around(at)
+    if unit.positions.is_checked(at, end):
         return True
-    if not name:
-        return False
-    for use in re.finditer(rf"\b{re.escape(name)}\b", live):
-        if start <= use.start() < end or unit.source.directive_at(use.start()) is not None:
+    for use in unit.positions.uses_of(name) if name else ():
+        if start <= use < end or unit.source.directive_at(use) is not None:
             continue
-        _, user_end, user = _function_around(unit, use.start())
-        if user and user != name and is_checked(live[use.end() : user_end]):
+        _, user_end, user = unit.positions.function_around(use)
+        if user and user != name and unit.positions.is_checked(use + len(name), user_end):
             return True
     return False
 
@@ -96,26 +90,6 @@ def shared_by_width(unit: Unit) -> list[tuple[int, int, str]]:
                     )
                 )
     return found
-
-
-def is_checked(rest: str) -> bool:
-    """Whether the code after a launch looks at the error, itself or through a macro or helper."""
-    if _LAST_ERROR.search(rest):
-        return True
-    for match in _CALL.finditer(rest):
-        name, argument, called = match[1], match[2], match[3]
-        if names.CHECKS.search(name) and name not in ("static_assert",):
-            # CHECK(cudaMemcpy(...)) looks at the copy: a refused launch is not reported there.
-            if called and argument.startswith(("cuda", "hip")):
-                continue
-            return True
-    return False
-
-
-def _function_around(unit: Unit, offset: int) -> tuple[int, int, str]:
-    """Where the function around an offset starts and ends, and its name."""
-    inside = (body for body in unit.bodies if body[0] <= offset < body[1])
-    return next(inside, (0, len(unit.source.live), ""))
 
 
 def partial_blocks(unit: Unit, facts: Facts) -> list[tuple[int, int, str]]:

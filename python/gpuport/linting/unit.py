@@ -9,6 +9,7 @@ from ._reader import Directive, Launch, Source, find_launches
 from .constants import Constant, Constants
 from .expressions import BUILTIN
 from .lexer import Tokens
+from .positions import Positions
 from .statements import StatementParser
 from .syntax import Function, Node, Statement, Variable
 
@@ -45,8 +46,8 @@ class Unit:
     def refuses(self, name: str) -> bool:
         """Whether something in the file asks if `name` is a power of two."""
         text = self.tokens.text
-        for at, token in enumerate(text):
-            if token != name or at + 6 > len(text):
+        for at in self._token_places.get(name, ()):
+            if at + 6 > len(text):
                 continue
             if text[at + 1 : at + 6] == ["&", "(", name, "-", "1"] or text[at - 6 : at - 1] == [
                 name,
@@ -63,6 +64,17 @@ class Unit:
             ):
                 return True
         return False
+
+    @cached_property
+    def _token_places(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for at, token in enumerate(self.tokens.text):
+            places.setdefault(token, []).append(at)
+        return places
+
+    @cached_property
+    def positions(self) -> Positions:
+        return Positions(self.source.live, self.bodies)
 
     @cached_property
     def launches(self) -> list[Launch]:

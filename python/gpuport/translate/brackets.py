@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _OPENERS = "([{"
 _CLOSERS = ")]}"
 _BRACKET = re.compile(r"[()\[\]{}]")
 _NAME_END = re.compile(r"[\w$\x80-\xff]", re.ASCII)
+# Template lists are shorter: so far a `<` or `>` is followed before it is taken for a comparison.
+_LONGEST_LIST = 2000
 _ANGLE_ENDERS = re.compile(r"\s*(?:[({,>)\]};]|::|\.\.\.|\Z)")
 BLANK = " \t\r\n\f\v\\"
 
@@ -26,27 +29,31 @@ def skip_blank_back(code: str, at: int, start: int) -> int:
     return at
 
 
+@lru_cache(maxsize=8)  # of the file, which callers ask about again and again, and of small pieces
+def _pairs(code: str) -> dict[int, int]:
+    """For each bracket that has one, its partner; the kinds are not compared."""
+    pairs = {}
+    open_brackets = []
+    for match in _BRACKET.finditer(code):
+        at = match.start()
+        if match.group() in _OPENERS:
+            open_brackets.append(at)
+        elif open_brackets:
+            opener = open_brackets.pop()
+            pairs[opener], pairs[at] = at, opener
+    return pairs
+
+
 def closing(code: str, opener: int, end: int) -> int:
     """The offset of the bracket that closes the one at `opener`, or -1."""
-    depth = 0
-    for match in _BRACKET.finditer(code, opener, end):
-        depth += 1 if match.group() in _OPENERS else -1
-        if depth == 0:
-            return match.start()
-    return -1
+    at = _pairs(code).get(opener, -1)
+    return at if at < end else -1
 
 
 def opening(code: str, closer: int, start: int) -> int:
     """The offset of the bracket that opens the one closed at `closer`, or -1."""
-    depth = 0
-    for at in range(closer, start - 1, -1):
-        if code[at] in _CLOSERS:
-            depth += 1
-        elif code[at] in _OPENERS:
-            depth -= 1
-            if depth == 0:
-                return at
-    return -1
+    at = _pairs(code).get(closer, -1)
+    return at if at >= start else -1
 
 
 def closing_angle(code: str, opener: int, end: int) -> int:
@@ -58,6 +65,7 @@ def closing_angle(code: str, opener: int, end: int) -> int:
     if opener == 0 or not _NAME_END.match(code[opener - 1]):
         return -1
     at = opener + 1
+    last, end = end, min(end, at + _LONGEST_LIST)
     depth = 1
     while at < end:
         c = code[at]
@@ -68,6 +76,8 @@ def closing_angle(code: str, opener: int, end: int) -> int:
         elif c == ";" or c in _CLOSERS:
             return -1
         elif c == "<":
+            if code.startswith("<<<", at):
+                return -1  # a launch
             if code[at + 1 : at + 2] == "<":
                 at += 1
             else:
@@ -75,7 +85,7 @@ def closing_angle(code: str, opener: int, end: int) -> int:
         elif c == ">" and code[at - 1] != "-":
             depth -= 1
             if depth == 0:
-                return at if _ANGLE_ENDERS.match(code, at + 1, end) else -1
+                return at if _ANGLE_ENDERS.match(code, at + 1, last) else -1
         at += 1
     return -1
 
@@ -90,6 +100,7 @@ def _opening_angle(code: str, closer: int, start: int, *, hugging: bool) -> int:
     """`opening_angle`, with only those `<` counted that follow a name at once, or with all."""
     depth = 0
     at = closer
+    start = max(start, closer - _LONGEST_LIST)
     while at >= start:
         c = code[at]
         if c in _CLOSERS:

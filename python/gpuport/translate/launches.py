@@ -57,7 +57,6 @@ def find_launches(source: Source) -> Iterator[Launch]:
         kernel_end = skip_blank_back(code, at, start)
         if code.endswith("operator", start, kernel_end):
             continue  # operator<< with template arguments
-        kernel_start = _kernel_start(code, kernel_end, start)
         close = _closing_chevrons(code, at + 3, end)
         if close < 0:
             source.report(
@@ -68,6 +67,8 @@ def find_launches(source: Source) -> Iterator[Launch]:
                 length=3,
             )
             continue
+        start = max(start, done)
+        kernel_start = _kernel_start(code, max(start, kernel_end), start)
         done = close + 3
         if code[skip_blank_back(code, kernel_start, start) - 1 : kernel_start].startswith("<"):
             source.report(
@@ -123,6 +124,8 @@ def _closing_chevrons(code: str, start: int, end: int) -> int:
         elif c in ")]};":
             return -1
         elif c == "<":
+            if code.startswith("<<<", at):
+                return -1  # another launch, before this one ends
             close = _template_close(code, at, end)
             at = close if close >= 0 else at
         elif c == ">" and code.startswith(">>>", at):

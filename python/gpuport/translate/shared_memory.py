@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from functools import lru_cache
 from typing import NamedTuple
 
 from .brackets import closing, opening, skip_blank, skip_blank_back
@@ -303,15 +305,22 @@ def _text(source: Source, declaration: _Declaration, start: int, end: int) -> st
 
 def is_namespace_scope(code: str, at: int) -> bool:
     """Whether `at` is outside every brace but those of namespaces and `extern "C"`."""
-    depth = 0
-    position = at
-    while True:
-        position = max(code.rfind("{", 0, position), code.rfind("}", 0, position))
-        if position < 0:
-            return True
-        depth += 1 if code[position] == "}" else -1
-        if depth < 0:
-            depth = 0
-            end = skip_blank_back(code, position, 0)
-            if not _NAMESPACE.search(code, max(0, end - 300), end):
-                return False
+    offsets, inside = _scopes(code)
+    index = bisect_left(offsets, at) - 1
+    return index < 0 or inside[index] == 0
+
+
+@lru_cache(maxsize=2)  # the file: every declaration asks
+def _scopes(code: str) -> tuple[list[int], list[int]]:
+    """The braces of a file, and how many that are no namespace's are open behind each."""
+    offsets, inside, stack = [], [], [0]
+    for match in re.finditer("[{}]", code):
+        at = match.start()
+        if match.group() == "{":
+            end = skip_blank_back(code, at, 0)
+            stack.append(stack[-1] + (_NAMESPACE.search(code, max(0, end - 300), end) is None))
+        elif len(stack) > 1:
+            stack.pop()
+        offsets.append(at)
+        inside.append(stack[-1])
+    return offsets, inside
