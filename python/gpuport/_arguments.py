@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,10 @@ def find_site(x: Any, options: Options) -> Site:
 def _ordinal(work: Place, asked: int | None) -> int:
     """The native device. The CPU has one for each warp size, the first of 32 lanes."""
     sizes = ordinals(work.backend, work.device)
-    size = next(iter(sizes)) if asked is None else asked
-    if isinstance(size, bool) or size not in sizes:
+    if isinstance(asked, bool) or not (asked is None or hasattr(asked, "__index__")):
+        raise TypeError(f"warp_size must be an integer, not {asked!r}")
+    size = next(iter(sizes)) if asked is None else index(asked)
+    if size not in sizes:
         has = " and ".join(str(s) for s in sorted(sizes))
         raise ValueError(f"warp_size={asked!r}: {work} has warps of {has} lanes")
     return sizes[size]

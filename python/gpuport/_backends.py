@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import platform
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -194,7 +195,7 @@ def devices() -> list[Device]:
         records = [module.device(i) for i in range(_device_count(name))]
         widths: list[tuple[int, ...]] = [(int(record["warp_size"]),) for record in records]
         if name == "cpu":  # ordinals of the CPU backend are warp sizes of one and the same device
-            records, widths = records[:1], [tuple(sorted(sum(widths, ())))]
+            records, widths = [_cpu_record(module)], [tuple(sorted(sum(widths, ())))]
         found += [
             Device(
                 name,
@@ -208,6 +209,11 @@ def devices() -> list[Device]:
             for index, (record, width) in enumerate(zip(records, widths, strict=True))
         ]
     return found
+
+
+def _cpu_record(module: NativeModule) -> dict[str, Any]:
+    """The module tells of one machine per warp size; here it is one, on this processor."""
+    return {**module.device(0), "name": "SIMT machine", "architecture": platform.machine()}
 
 
 @cache

@@ -52,7 +52,9 @@ def test_wrong_keywords(call) -> None:
         ({"backend": "gpu"}, ValueError, "cpu, cuda, hip"),
         ({"variant": "nonesuch"}, ValueError, "there are serial"),
         ({"warp_size": 16}, ValueError, "32 and 64"),
-        ({"warp_size": "32"}, ValueError, "32 and 64"),
+        ({"warp_size": "32"}, TypeError, "warp_size must be an integer"),
+        ({"warp_size": 64.0}, TypeError, "warp_size must be an integer"),
+        ({"warp_size": True}, TypeError, "warp_size must be an integer"),
         ({"stream": 5}, ValueError, "no stream"),
         ({"stream": -1}, ValueError, "not negative"),
         ({"stream": "0"}, TypeError, "stream must be"),
@@ -62,6 +64,11 @@ def test_wrong_keywords(call) -> None:
     for keywords, error, message in refused:
         with pytest.raises(error, match=message):
             call(X, **keywords)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_warp_size_may_be_a_numpy_integer(call) -> None:
+    assert call(X, warp_size=np.int64(64)).tobytes() == call(X, warp_size=64).tobytes()
 
 
 def test_variants_name_what_they_take() -> None:

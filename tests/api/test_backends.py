@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import platform
 import subprocess
 import sys
 
@@ -28,6 +29,7 @@ def test_the_cpu_is_one_device_with_both_warp_sizes() -> None:
     assert len(cpus) == 1
     assert cpus[0].warp_sizes == (32, 64)
     assert cpus[0].memory > 0
+    assert (cpus[0].name, cpus[0].architecture) == ("SIMT machine", platform.machine())
 
 
 def test_kernels_are_described() -> None:

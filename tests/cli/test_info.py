@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 from importlib.metadata import version
@@ -29,6 +30,16 @@ def test_info_names_every_backend() -> None:
     for backend in gpuport.backends():
         assert backend.name in result.stdout
         assert " ".join(backend.reason.split()) in " ".join(result.stdout.split())
+
+
+def test_the_cpu_is_one_line() -> None:
+    lines = CliRunner().invoke(main, ["info"]).stdout.splitlines()
+    (line,) = (line for line in lines if "SIMT machine" in line)
+    assert line.startswith(
+        f"  device 0       SIMT machine, {platform.machine()}, warps of 32 or 64, "
+    )
+    assert line.endswith(" GiB")
+    assert "sm_" not in line
 
 
 def test_info_as_json() -> None:

@@ -1,12 +1,15 @@
 """The command line. Each command is a module of its own, imported only when it is asked for.
 
-Exit codes: 0 everything asked for holds, 1 a check failed, 2 the request itself cannot be met.
+Exit codes: 0 everything asked for holds, 1 a check failed, 2 the request itself cannot be met,
+or the output not be written. A pipe that is closed early changes nothing.
 """
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
+
+from gpuport.cli.output import guarded_stdout
 
 COMMANDS: Final = {
     "info": "gpuport.cli.info",
@@ -18,6 +21,10 @@ COMMANDS: Final = {
 
 
 class _LazyGroup(click.Group):
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with guarded_stdout():
+            return super().main(*args, **kwargs)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 import gpuport
 
@@ -44,28 +43,28 @@ def command(as_json: bool) -> None:
 def _print_backend(
     console: Console, backend: dict[str, Any], devices: list[dict[str, Any]]
 ) -> None:
-    table = Table.grid(padding=(0, 2))
+    def line(label: str, text: str) -> None:
+        console.print(f"  {label:<15}{text}")
+
     console.print()
     if not backend["built"]:
         console.print(f"{backend['name']}: not built", style="bold")
-        table.add_row("  reason", backend["reason"])
+        line("reason", backend["reason"])
         if backend["searched"]:
-            table.add_row("  looked in", ", ".join(backend["searched"]))
-        console.print(table)
+            line("looked in", ", ".join(backend["searched"]))
         return
     console.print(f"{backend['name']}: built", style="bold")
     origin = f" (from {backend['architectures_from']})" if backend["architectures_from"] else ""
-    table.add_row("  architectures", ", ".join(backend["architectures"]) + origin)
-    table.add_row("  compiler", backend["compiler"])
-    table.add_row("  runtime", backend["runtime"])
-    table.add_row("  warp widths", ", ".join(map(str, backend["warp_sizes"])))
+    line("architectures", ", ".join(backend["architectures"]) + origin)
+    line("compiler", backend["compiler"])
+    line("runtime", backend["runtime"])
+    line("warp widths", ", ".join(map(str, backend["warp_sizes"])))
     own = [device for device in devices if device["backend"] == backend["name"]]
     for device in own:
         widths = " or ".join(map(str, device["warp_sizes"]))
         memory = f"{device['memory'] / 2**30:.1f} GiB"
         units = f"{device['multiprocessors']} processors"
         label = f"{device['name']}, {device['architecture']}, warps of {widths}, {units}, {memory}"
-        table.add_row(f"  device {device['index']}", label)
+        line(f"device {device['index']}", label)
     if not own:
-        table.add_row("  devices", f"none: {backend['reason']}")
-    console.print(table)
+        line("devices", f"none: {backend['reason']}")

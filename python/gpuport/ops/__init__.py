@@ -5,7 +5,8 @@ Rules for all of them.
 Arrays: NumPy, PyTorch, CuPy, JAX, `gpuport.DeviceArray`, and objects with `__dlpack__` or
 `__cuda_array_interface__`. Any number of dimensions, any strides, read-only, empty and 0-d. The
 result is a new array of the same kind on the same device, C-contiguous and (except JAX's) writable.
-Tensors that require grad are refused unless grad mode is off, since no gradient would flow.
+Tensors that require grad are refused unless grad mode is off, since no gradient would flow; so are
+arrays without memory for their elements (freed, fake), with a ValueError that names the argument.
 
 dtypes: bool, int8 to int64, uint8 to uint64, float16, bfloat16 (ml_dtypes or the library's own),
 float32, float64. Others are a TypeError that names them.
