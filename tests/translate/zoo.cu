@@ -6,6 +6,11 @@
 #include <utility>
 
 template <typename T, int N>
+struct Tile {
+  T data[N];
+};
+
+template <typename T, int N>
 __global__ void fill(T* out, T value) {
   __shared__ T buffer[N], *pointer, last;
   __shared__ struct {
@@ -14,6 +19,7 @@ __global__ void fill(T* out, T value) {
   static __shared__ volatile int flags[2][3];
   __shared__ alignas(16) char raw[16 * N];
   alignas(T) __shared__ unsigned char bytes[sizeof(T)];
+  __shared__ Tile<Tile<T, 2>, (N > 4 ? 4 : 2)> tiles[2], *tile;
   extern __shared__ __align__(16) unsigned char dynamic[];
   buffer[threadIdx.x % N] = value;
   if (threadIdx.x == 0) {
@@ -21,6 +27,8 @@ __global__ void fill(T* out, T value) {
     last = value;
     box.count = boxes[1].total = raw[0] = bytes[0] = 1;
     flags[1][2] = 1;
+    tile = &tiles[1];
+    tile->data[0].data[1] = value;
   }
   __syncthreads();
   T* scratch = reinterpret_cast<T*>(dynamic);

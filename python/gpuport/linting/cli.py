@@ -83,7 +83,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", nargs="*", help="a file, or a folder with everything below it")
+    parser.add_argument(
+        "source",
+        nargs="*",
+        help="a file, or a folder: every source file below it, hidden folders left out",
+    )
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.add_argument(
         "--select",

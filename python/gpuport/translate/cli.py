@@ -53,7 +53,12 @@ def _parser(prog: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog or _PROGRAM, description=_DESCRIPTION)
     parser.add_argument("sources", nargs="+", type=_path, metavar="SRC", help="files and folders")
     parser.add_argument(
-        "-o", "--output", type=_path, required=True, metavar="OUT", help="a file or a folder"
+        "-o",
+        "--output",
+        type=_path,
+        required=True,
+        metavar="OUT",
+        help="a file or a folder; of a link, what it leads to",
     )
     parser.add_argument("--target", choices=TARGETS, default="hip", help="default: hip")
     parser.add_argument(
