@@ -49,6 +49,7 @@ def test_masking_keeps_every_offset(soup: str) -> None:
 
 
 @given(soups, st.sampled_from(["hip", "cpu"]))
+@example("__shared__ __shared__ alignas(16) ", "hip")
 @settings(max_examples=300, deadline=None)
 def test_translating_twice_changes_nothing(soup: str, target: str) -> None:
     once = hipify(soup + "\n", target=target, strict=False).text

@@ -34,7 +34,7 @@ _PASTED = re.compile(
     re.ASCII,
 )
 _SHARED_ALIGNAS = re.compile(
-    r"(?<![\w$])(?:(?:extern|static|volatile|const)\s+)*__shared__\s+(?=alignas\s*\()",
+    r"(?<![\w$])(?:(?:extern|static|volatile|const|__shared__)\s+)*__shared__\s+(?=alignas\s*\()",
     re.ASCII,
 )
 _ARCH = "__CUDA_ARCH__"
