@@ -38,7 +38,7 @@ def _report_namespace(source: Source, names: NameTable, namespace: str) -> None:
     code = source.live
     scope = r"\w[\w\s:]*"
     own = "|".join((
-        rf"\b(?:struct|class|union|enum)\s+{namespace}\b",
+        rf"\b(?:struct|class|union|enum)\s+{namespace}\b(?!\s*::)",
         rf"\bnamespace\b[\w\s:]*\b{namespace}\s*(?:::[\w\s:]*)?[{{=]",
         rf"\busing\s+{scope}::\s*{namespace}\s*;",
     ))  # fmt: skip
