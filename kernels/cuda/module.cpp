@@ -39,6 +39,11 @@ gp::Operand operand(const MatrixArgument& argument) {
   return {reinterpret_cast<void*>(address), gp::dtype_from_name(dtype), row_stride, col_stride};
 }
 
+void further_operands(const std::vector<MatrixArgument>& arguments, gp::Operand (&operands)[gp::kMoreOperands]) {
+  if (arguments.size() > gp::kMoreOperands) throw gp::Error(gp::ErrorKind::kValue, "too many operands");
+  for (std::size_t i = 0; i < arguments.size(); ++i) operands[i] = operand(arguments[i]);
+}
+
 gp::util::Shape shape_of(const std::vector<index_t>& sizes) {
   if (sizes.size() > gp::util::kMaxDims) throw gp::Error(gp::ErrorKind::kValue, "more than 32 dimensions");
   gp::util::Shape shape{int(sizes.size()), {}};
@@ -100,19 +105,21 @@ auto naming_architectures(int device, F&& f) {
 
 void run(const std::string& name, const std::string& op, index_t rows, index_t cols, const MatrixArgument& input,
          const MatrixArgument& output, const std::optional<MatrixArgument>& mask, int device, Address stream,
-         const std::optional<MatrixArgument>& scratch) {
+         const std::optional<MatrixArgument>& scratch, const std::vector<MatrixArgument>& more_inputs,
+         const std::vector<MatrixArgument>& more_outputs) {
   gp::Call call;
-  call.op = gp::op_from_name(op);
   call.rows = rows;
   call.cols = cols;
   call.in = operand(input);
   call.out = operand(output);
   if (mask) call.keep = operand(*mask);
   if (scratch) call.scratch = operand(*scratch);
+  further_operands(more_inputs, call.more_in);
+  further_operands(more_outputs, call.more_out);
   call.device = device;
   call.stream = stream_of(stream);
   const LockRelease release;
-  naming_architectures(device, [&] { gp::run_kernel(name, call); });
+  naming_architectures(device, [&] { gp::run_kernel(name, op, call); });
 }
 
 void copy(const std::vector<index_t>& sizes, const StridedArgument& src, const StridedArgument& dst, int device,
@@ -172,14 +179,18 @@ void download(Address address, nb::handle data, Address stream) {
 nb::list kernels() {
   nb::list result;
   for (const gp::KernelEntry& entry : gp::kernel_entries()) {
-    nb::list dtypes;
+    nb::list dtypes, repeatable;
     for (int d = 0; d < gp::kDTypes; ++d) {
-      if (entry.takes(gp::DType(d))) dtypes.append(gp::dtype_name(gp::DType(d)));
+      const gp::DType dtype = gp::DType(d);
+      if (!entry.takes(dtype)) continue;
+      dtypes.append(gp::dtype_name(dtype));
+      if (entry.repeats(dtype)) repeatable.append(gp::dtype_name(dtype));
     }
     nb::dict record;
     record["name"] = entry.name;
+    record["operations"] = nb::str(entry.operations).attr("split")();
     record["dtypes"] = dtypes;
-    record["deterministic"] = entry.deterministic;
+    record["repeatable"] = repeatable;
     record["limits"] = entry.limits;
     record["doc"] = entry.doc;
     result.append(record);
@@ -260,7 +271,7 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
   m.def("device_error", &gp::device_error, nb::call_guard<LockRelease>());
   m.def("device", &device, "index"_a);
   m.def("run", &run, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,
-        "stream"_a, "scratch"_a = nb::none());
+        "stream"_a, "scratch"_a = nb::none(), "more_inputs"_a = nb::tuple(), "more_outputs"_a = nb::tuple());
   m.def("copy", &copy, "shape"_a, "src"_a, "dst"_a, "device"_a, "stream"_a);
   m.def("first_nonfinite", &first_nonfinite, "shape"_a, "src"_a, "device"_a, "stream"_a);
   m.def(

@@ -14,31 +14,10 @@ namespace gp {
 namespace {
 
 constexpr KernelEntry kEntries[] = {
-#define GP_ENTRY(family, variant, dtypes, deterministic, limits, doc) \
-  {#family "." #variant, #family, dtypes, deterministic, limits, doc, &family::variant},
+#define GP_ENTRY(family, variant, operations, dtypes, repeatable, limits, doc) \
+  {#family "." #variant, operations, dtypes, repeatable, limits, doc, &family::variant},
 #include "registry.def"
 #undef GP_ENTRY
-};
-
-struct OpRow {
-  OpCode op;
-  const char* name;
-  const char* family;
-};
-constexpr OpRow kOpTable[] = {
-    {OpCode::kSum, "sum", "reduce"},
-    {OpCode::kMax, "max", "reduce"},
-    {OpCode::kMin, "min", "reduce"},
-    {OpCode::kSoftmax, "softmax", "softmax"},
-    {OpCode::kLogSoftmax, "log_softmax", "softmax"},
-    {OpCode::kLogSumExp, "logsumexp", "softmax"},
-    {OpCode::kArgMax, "argmax", "argmax"},
-    {OpCode::kArgMin, "argmin", "argmax"},
-    {OpCode::kInclusiveScan, "inclusive_scan", "scan"},
-    {OpCode::kExclusiveScan, "exclusive_scan", "scan"},
-    {OpCode::kCount, "count", "compact"},
-    {OpCode::kCompact, "compact", "compact"},
-    {OpCode::kNonzero, "nonzero", "compact"},
 };
 
 std::string names_of(const KernelEntry& entry) {
@@ -51,26 +30,25 @@ std::string names_of(const KernelEntry& entry) {
 
 }  // namespace
 
-OpCode op_from_name(std::string_view name) {
-  for (const OpRow& row : kOpTable) {
-    if (name == row.name) return row.op;
+bool KernelEntry::computes(std::string_view op) const {
+  for (std::string_view rest = operations; !rest.empty();) {
+    const std::size_t end = rest.find(' ');
+    if (rest.substr(0, end) == op) return true;
+    rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
   }
-  throw Error(ErrorKind::kValue, "unknown operation " + std::string(name));
+  return false;
 }
 
 std::span<const KernelEntry> kernel_entries() { return kEntries; }
 
-void run_kernel(std::string_view name, Call call) {
+void run_kernel(std::string_view name, std::string_view op, Call call) {
   const KernelEntry* entry = nullptr;
   for (const KernelEntry& candidate : kEntries) {
     if (name == candidate.name) entry = &candidate;
   }
   if (entry == nullptr) throw Error(ErrorKind::kValue, "unknown kernel " + std::string(name));
-  const OpRow& op = kOpTable[std::size_t(call.op)];
-  // Segments are reduced by the operators of `reduce`.
-  const std::string_view family = entry->family == std::string_view("segmented") ? "reduce" : entry->family;
-  if (op.family != family) {
-    throw Error(ErrorKind::kValue, std::string(name) + " does not compute " + op.name);
+  if (!entry->computes(op)) {
+    throw Error(ErrorKind::kValue, std::string(name) + " computes " + entry->operations + ", not " + std::string(op));
   }
   if (!entry->takes(call.in.dtype)) {
     throw Error(ErrorKind::kValue,
@@ -78,6 +56,7 @@ void run_kernel(std::string_view name, Call call) {
   }
   if (call.rows < 0 || call.cols < 0) throw Error(ErrorKind::kValue, "a negative number of rows or columns");
   call.name = entry->name;
+  call.op = OpCode(op_hash(op));
   const DeviceScope scope(call.device);
   call.warp_size = device_attribute(cudaDevAttrWarpSize, call.device);
   if (call.rows > 0) entry->run(call);

@@ -13,26 +13,34 @@ enum DTypeSet : unsigned {
   kTeaching = kTeachingFloats | 1u << unsigned(DType::kI32),
   kFloats = kTeachingFloats | 1u << unsigned(DType::kF16) | 1u << unsigned(DType::kBF16),
   kEvery = (1u << kDTypes) - 1,
+  kExact = kEvery & ~kFloats,  // bool and the integers
 };
+
+// What the variants of a family have in common: the operations that they compute, by the names that Python uses.
+inline constexpr const char* kReductions = "sum max min";
+inline constexpr const char* kScans = "inclusive_scan exclusive_scan";
+inline constexpr const char* kArgExtrema = "argmax argmin";
+inline constexpr const char* kCompactions = "count compact nonzero";
+inline constexpr const char* kSoftmaxes = "softmax log_softmax logsumexp";
 
 struct KernelEntry {
   const char* name;
-  const char* family;
+  const char* operations;  // names with a space between
   DTypeSet dtypes;
-  bool deterministic;
+  DTypeSet repeatable;  // for these the same input gives the same bits, whatever the timing
   const char* limits;
   const char* doc;
   void (*run)(const Call&);
 
+  bool computes(std::string_view op) const;
   bool takes(DType dtype) const { return (dtypes >> unsigned(dtype) & 1u) != 0; }
+  bool repeats(DType dtype) const { return (repeatable >> unsigned(dtype) & 1u) != 0; }
 };
 
 std::span<const KernelEntry> kernel_entries();
 
-// Runs the kernel of that name on the call's device and restores the caller's; Error(kValue) for an unknown name, an
-// operator of another family or a dtype that the variant does not take, before anything is launched.
-void run_kernel(std::string_view name, Call call);
-
-OpCode op_from_name(std::string_view name);
+// Runs an operation by the kernel of that name on the call's device and restores the caller's; Error(kValue) for an
+// unknown name, and for an operation or a dtype that the variant does not take, before anything is launched.
+void run_kernel(std::string_view name, std::string_view op, Call call);
 
 }  // namespace gp

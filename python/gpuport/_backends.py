@@ -55,13 +55,20 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel of the registry. `name` is "family.variant"; `dtypes` are those of its input."""
+    """One kernel of the registry.
+
+    `name` is "family.variant"; `dtypes` are those of its input; `deterministic` says whether the
+    results repeat bit for bit for all of them, `repeatable` for which. `operations` are what it
+    computes.
+    """
 
     name: str
     dtypes: tuple[str, ...]
     deterministic: bool
     limits: str
     doc: str
+    operations: tuple[str, ...] = ()
+    repeatable: tuple[str, ...] = ()
 
 
 @cache
@@ -223,9 +230,11 @@ def kernel_table(name: str) -> dict[str, Kernel]:
         record["name"]: Kernel(
             record["name"],
             tuple(record["dtypes"]),
-            bool(record["deterministic"]),
-            record["limits"],
-            record["doc"],
+            deterministic=record["repeatable"] == record["dtypes"],
+            limits=record["limits"],
+            doc=record["doc"],
+            operations=tuple(record["operations"]),
+            repeatable=tuple(record["repeatable"]),
         )
         for record in native_module(name).kernels()
     }

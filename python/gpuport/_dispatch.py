@@ -27,9 +27,9 @@ class Default:
     dtypes: tuple[str, ...] = ALL
 
 
-# The fastest variant that fits: the first of the family that takes the row, and repeats bit for bit
-# where the caller asks for that. A warp a row wins while a row is too short to keep a block busy; a
-# look-back scan is exact for integers only.
+# The fastest variant that fits: the first of the family that computes the operation, takes the row,
+# and repeats bit for bit where the caller asks for that. A warp a row wins while a row is too short
+# to keep a block busy; a look-back scan is exact for integers only.
 _DEFAULTS: dict[str, tuple[Default, ...]] = {
     "reduce": (Default("single_pass"),),
     "scan": (Default("lookback", dtypes=EXACT), Default("reduce_scan")),
@@ -45,7 +45,8 @@ class Operation:
     """What a function computes.
 
     `result_dtype` maps the dtype of x, or raises. `compute_dtype` maps that and the result's to
-    what the kernel reads; where it is not x's own, x is copied and converted.
+    what the kernel reads; where it is not x's own, x is copied and converted. A kernel that writes
+    `results` arrays of one shape and dtype gives a tuple of them.
     """
 
     function: str
@@ -56,6 +57,7 @@ class Operation:
     any_order: Callable[[str], bool] = lambda dtype: False
     has_identity: bool = True
     compute_dtype: Callable[[str, str], str] = lambda source, result: source
+    results: int = 1
 
 
 def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, options: Options) -> Any:
@@ -67,7 +69,7 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
     dtype = operation.result_dtype(source.dtype)
     compute = operation.compute_dtype(source.dtype, dtype)
     length = math.prod(source.shape[d] for d in axes)
-    kernel = choose_kernel(function, operation.family, site, compute, length, options)
+    kernel = choose_kernel(function, operation.family, operation.op, site, compute, length, options)
     shape = source.shape
     if operation.reduces:
         shape = tuple(n for d, n in enumerate(shape) if d not in axes)
@@ -88,28 +90,31 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
             _require_something(function, session, keep, axes)
         require_finite(function, session, source, keep)
 
-    def write(target: View) -> None:
+    def write(*targets: View) -> None:
         any_order = operation.any_order(source.dtype)
         x = source if compute == source.dtype else session.matrix_copy(source, axes, compute)
-        session.run(kernel.name, operation.op, x, target, keep, axes, any_order=any_order)
+        session.run(kernel.name, operation.op, x, targets, keep, axes, any_order=any_order)
 
+    if operation.results > 1:
+        return deliver_all(site, session, x, shape, dtype, operation.results, write)
     made = deliver(site, session, x, shape, dtype, write, given)
     return made if given is None else out
 
 
 def choose_kernel(
-    function: str, family: str, site: Site, dtype: str, length: int, options: Options
+    function: str, family: str, op: str, site: Site, dtype: str, length: int, options: Options
 ) -> Kernel:
     """The variant that was asked for, or the default; ValueError where it cannot take the call."""
     table = kernel_table(site.work.backend)
     prefix = f"{family}."
     if options.variant is None:
         kernel = next(
-            table[prefix + default.variant]
+            kernel
             for default in _DEFAULTS[family]
-            if length <= default.longest
+            if op in (kernel := table[prefix + default.variant]).operations
+            and length <= default.longest
             and dtype in default.dtypes
-            and (table[prefix + default.variant].deterministic or not options.deterministic)
+            and (dtype in kernel.repeatable or not options.deterministic)
         )
     else:
         name = prefix + str(options.variant).removeprefix(prefix)
@@ -117,10 +122,12 @@ def choose_kernel(
             known = ", ".join(k.removeprefix(prefix) for k in table if k.startswith(prefix))
             raise ValueError(f"{function} has no variant {options.variant!r}; there are {known}")
         kernel = table[name]
+    if op not in kernel.operations:
+        raise ValueError(f"{kernel.name} computes {', '.join(kernel.operations)}, not {op}")
     if dtype not in kernel.dtypes:
         raise ValueError(f"{kernel.name} takes {', '.join(kernel.dtypes)}, not {dtype}")
-    if options.deterministic and not kernel.deterministic:
-        raise ValueError(f"{kernel.name} is not deterministic")
+    if options.deterministic and dtype not in kernel.repeatable:
+        raise ValueError(f"{kernel.name} is not deterministic for {dtype}")
     return kernel
 
 
@@ -146,27 +153,47 @@ def deliver(
     x: Any,
     shape: Ints,
     dtype: str,
-    write: Callable[[View], None],
+    write: Callable[..., None],
     given: Output | None = None,
 ) -> Any:
     """A new array of x's kind, or the caller's own that is `given`, filled by `write`.
 
     `write` gets memory on the device, and is not called where there is nothing to write.
     """
-    made: Any = None
     if given is None:
-        made, view = site.kind.empty(x, shape, dtype, site.stream)
-        output = Output(view)
-    else:
-        output = given
-    target = session.allocate(shape, dtype) if site.is_staged else output.view
-    if target.size:
-        write(target)
+        return deliver_all(site, session, x, shape, dtype, 1, write)[0]
+    _fill(site, session, (given,), write)
+    return None
+
+
+def deliver_all(
+    site: Site,
+    session: Session,
+    x: Any,
+    shape: Ints,
+    dtype: str,
+    count: int,
+    write: Callable[..., None],
+) -> tuple[Any, ...]:
+    """So many new arrays of x's kind, all filled by one `write`."""
+    made = [site.kind.empty(x, shape, dtype, site.stream) for _ in range(count)]
+    _fill(site, session, tuple(Output(view) for _, view in made), write)
+    return tuple(site.kind.finish(x, array, site.stream) for array, _ in made)
+
+
+def _fill(
+    site: Site, session: Session, outputs: tuple[Output, ...], write: Callable[..., None]
+) -> None:
+    views = [output.view for output in outputs]
+    if views[0].size == 0:
+        return
+    targets = [session.allocate(v.shape, v.dtype) for v in views] if site.is_staged else views
+    write(*targets)
+    for output, target in zip(outputs, targets, strict=True):
         if site.is_staged:
             np.copyto(host_array(output.view), session.download(target))
         if output.commit is not None:
             output.commit()
-    return None if given is not None else site.kind.finish(x, made, site.stream)
 
 
 def refuse_capture(site: Site, function: str, what: str) -> None:

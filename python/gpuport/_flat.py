@@ -33,7 +33,9 @@ def compact(function: str, x: Any, keep: Any, options: Options) -> Any:
     if keep is None:
         require_flags(function, "x", source.dtype)
     flags = source if keep is None else keep_view(function, keep, source, site)
-    kernel = choose_kernel(function, "compact", site, source.dtype, source.size, options).name
+    kernel = choose_kernel(
+        function, "compact", function, site, source.dtype, source.size, options
+    ).name
     refuse_capture(site, function, "reading the size of the result")
 
     session = open_session(site, x)
@@ -92,7 +94,7 @@ def segmented(
         raise ValueError(f"{function}: x must have one dimension, not {len(source.shape)}")
     ends = offsets_view(function, offsets, site)
     dtype = result_dtype(source.dtype)
-    kernel = choose_kernel(function, "segmented", site, source.dtype, source.size, options).name
+    kernel = choose_kernel(function, "segmented", op, site, source.dtype, source.size, options).name
     session = open_session(site, x)
     if check:
         if ends.place != HOST:

@@ -48,6 +48,8 @@ class NativeModule(Protocol):
         device: int,
         stream: int,
         scratch: Matrix | None = None,
+        more_inputs: Sequence[Matrix] = (),
+        more_outputs: Sequence[Matrix] = (),
         /,
     ) -> None: ...
 

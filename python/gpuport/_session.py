@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,30 +46,37 @@ class Session:
         kernel: str,
         op: str,
         x: View,
-        target: View,
+        targets: Sequence[View],
         mask: View | None,
         axes: Ints,
         *,
         any_order: bool,
     ) -> None:
-        """Run a kernel along `axes`. The target has x's shape, or lacks the reduced axes."""
+        """Run a kernel along `axes`. The targets have x's shape, or lack the reduced axes.
+
+        Several targets have the same strides, where their axes are longer than 1.
+        """
         inputs = [x] if mask is None else [x, mask]
         way = arrange(
-            x.shape, axes, tuple(view.strides for view in inputs), target.strides, any_order
+            x.shape, axes, tuple(view.strides for view in inputs), targets[0].strides, any_order
         )
         inputs = [
             self.matrix_copy(view, axes, view.dtype) if pack else view
             for view, pack in zip(inputs, way.packs, strict=True)
         ]
-        actual = target
+        actual = list(targets)
         if way.scratch is not None:
-            memory = self.allocate((target.size,), target.dtype)
-            actual = replace(memory, shape=target.shape, strides=way.scratch)
+            actual = [
+                replace(
+                    self.allocate((view.size,), view.dtype), shape=view.shape, strides=way.scratch
+                )
+                for view in targets
+            ]
         for launch in way.launches:
             source, result, *masks = (
                 view.matrix(*place)
                 for view, *place in zip(
-                    (inputs[0], actual, *inputs[1:]),
+                    (inputs[0], actual[0], *inputs[1:]),
                     launch.offsets,
                     launch.row_strides,
                     launch.col_strides,
@@ -86,9 +93,16 @@ class Session:
                 masks[0] if masks else None,
                 self.ordinal,
                 self.stream,
+                None,
+                (),
+                [
+                    view.matrix(launch.offsets[1], launch.row_strides[1], launch.col_strides[1])
+                    for view in actual[1:]
+                ],
             )
-        if actual is not target:
-            self.copy(actual, target)
+        if way.scratch is not None:
+            for made, target in zip(actual, targets, strict=True):
+                self.copy(made, target)
 
     def row(self, view: View) -> View:
         """All elements in C order as one dimension; a packed copy where no one stride fits."""

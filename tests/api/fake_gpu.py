@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import gpuport._view as _view
-from gpuport._dtypes import ALL, FLOATS
+from gpuport._dtypes import ALL, EXACT, FLOATS
 from gpuport._view import Place, View, host_array
 
 Array = np.ndarray[Any, Any]
@@ -56,21 +56,31 @@ class FakeModule:
         }
 
     def kernels(self) -> list[dict[str, Any]]:
-        def record(name: str, dtypes: Any, deterministic: bool = True) -> dict[str, Any]:
+        operations = {
+            "reduce": ["sum", "max", "min"],
+            "scan": ["inclusive_scan", "exclusive_scan"],
+            "argmax": ["argmax", "argmin"],
+            "compact": ["count", "compact", "nonzero"],
+            "segmented": ["sum", "max", "min"],
+            "softmax": ["softmax", "log_softmax", "logsumexp"],
+        }
+
+        def record(name: str, dtypes: Any, repeatable: Any = ALL) -> dict[str, Any]:
             return {
                 "name": name,
+                "operations": operations[name.partition(".")[0]],
                 "dtypes": list(dtypes),
-                "deterministic": deterministic,
+                "repeatable": [dtype for dtype in dtypes if dtype in repeatable],
                 "limits": "",
                 "doc": f"{name}.",
             }
 
         return [
             record("reduce.serial", ("int32", "float32", "float64")),
-            record("reduce.atomic", ("int32", "float32", "float64"), deterministic=False),
+            record("reduce.atomic", ("int32", "float32", "float64"), repeatable=EXACT),
             record("reduce.single_pass", ALL),
             record("scan.serial", ("int32", "float32", "float64")),
-            record("scan.lookback", ALL, deterministic=False),
+            record("scan.lookback", ALL, repeatable=EXACT),
             record("scan.reduce_scan", ALL),
             record("argmax.single_pass", ALL),
             record("compact.two_pass", ALL),
@@ -108,6 +118,8 @@ class FakeModule:
         device: int,
         stream: int,
         scratch: Any = None,
+        more_inputs: Any = (),
+        more_outputs: Any = (),
     ) -> None:
         self._log("run", kernel=name, op=op, rows=rows, cols=cols, device=device, stream=stream)
         if name.startswith("segmented."):

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "types.cuh"
 
@@ -12,20 +13,27 @@ namespace gp {
 enum class DType : std::uint8_t { kBool, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kF16, kBF16, kF32, kF64 };
 inline constexpr int kDTypes = 13;
 
-enum class OpCode : std::uint8_t {
-  kSum,
-  kMax,
-  kMin,
-  kSoftmax,
-  kLogSoftmax,
-  kLogSumExp,
-  kArgMax,
-  kArgMin,
-  kInclusiveScan,
-  kExclusiveScan,
-  kCount,
-  kCompact,
-  kNonzero,
+// An operation is a hash (FNV-1a) of the name that Python and registry.def have for it. So a kernel that computes one
+// operation needs no entry here: a name is listed where some kernel tells it from another.
+constexpr std::uint32_t op_hash(std::string_view name) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ std::uint8_t(c)) * 16777619u;
+  return hash;
+}
+enum class OpCode : std::uint32_t {
+  kSum = op_hash("sum"),
+  kMax = op_hash("max"),
+  kMin = op_hash("min"),
+  kSoftmax = op_hash("softmax"),
+  kLogSoftmax = op_hash("log_softmax"),
+  kLogSumExp = op_hash("logsumexp"),
+  kArgMax = op_hash("argmax"),
+  kArgMin = op_hash("argmin"),
+  kInclusiveScan = op_hash("inclusive_scan"),
+  kExclusiveScan = op_hash("exclusive_scan"),
+  kCount = op_hash("count"),
+  kCompact = op_hash("compact"),
+  kNonzero = op_hash("nonzero"),
 };
 
 template <typename T>
@@ -75,12 +83,15 @@ struct Operand {
   index_t row_stride = 0, col_stride = 0;
 };
 
+inline constexpr int kMoreOperands = 4;
+
 struct Call {
   const char* name = "";  // "family.variant", for errors
   OpCode op = OpCode::kSum;
   index_t rows = 0, cols = 0;
   Operand in, out;
-  Operand keep;     // the mask; its data is null where there is none
+  Operand more_in[kMoreOperands], more_out[kMoreOperands];  // of kernels that take or give several arrays
+  Operand keep;                                             // the mask; its data is null where there is none
   Operand scratch;  // int64 positions that outlive the call: offsets of segments or of stretches
   int device = 0;
   int warp_size = 0;

@@ -129,12 +129,17 @@ class Spec(ABC):
     variant: str
     dtypes: tuple[str, ...]
     deterministic: bool = True
+    repeatable: tuple[str, ...] = ()  # dtypes whose results repeat where not all of them do
     benchmark: tuple[Shape, ...] = ()
     family: str = field(default="", init=False)
 
     @property
     def kernel(self) -> str:
         return f"{self.family}.{self.variant}"
+
+    def repeats(self, dtype: str) -> bool:
+        """Whether results for this dtype have the same bits on every run."""
+        return self.deterministic or dtype in self.repeatable
 
     @abstractmethod
     def cases(self, target: Target) -> Iterator[Case]:

@@ -58,8 +58,9 @@ def disagreement(spec: Spec | None, kernel: str) -> str:
     if set(record.dtypes) != set(spec.dtypes):
         only = sorted(set(record.dtypes) ^ set(spec.dtypes))
         return f"registry and spec disagree about {', '.join(only)}"
-    if record.deterministic != spec.deterministic:
-        return f"registry says deterministic={record.deterministic}, the spec {spec.deterministic}"
+    if set(record.repeatable) != set(filter(spec.repeats, spec.dtypes)):
+        only = sorted(set(record.repeatable) ^ set(filter(spec.repeats, spec.dtypes)))
+        return f"registry and spec disagree about whether {', '.join(only)} repeats"
     return ""
 
 
