@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from gpuport import _rules
 from gpuport._native import NativeModule
 from gpuport.errors import BackendUnavailableError
 
@@ -60,6 +61,7 @@ class Kernel:
     `name` is "family.variant"; `dtypes` are those of its input; `deterministic` says whether the
     results repeat bit for bit for all of them, `repeatable` for which. `operations` are what it
     computes.
+    `rules` says what holds for ties, NaN, infinities, masks, empty input and overflow.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Kernel:
     doc: str
     operations: tuple[str, ...] = ()
     repeatable: tuple[str, ...] = ()
+    rules: str = ""
 
 
 @cache
@@ -235,6 +238,7 @@ def kernel_table(name: str) -> dict[str, Kernel]:
             doc=record["doc"],
             operations=tuple(record["operations"]),
             repeatable=tuple(record["repeatable"]),
+            rules=_rules.of_kernel(record["name"]),
         )
         for record in native_module(name).kernels()
     }

@@ -61,16 +61,12 @@ def test_the_current_stream_is_used(torch: Any, side: Any) -> None:  # noqa: F81
             gpuport.segmented_sum(x, offsets, check=False),
         ]
 
-    x.fill_(0)  # load every kernel now, PyTorch's too: loading waits for the device
-    x[7] = 0
     calls()
-    gpuport.compact(x, x)
     side.synchronize()
     torch.cuda._sleep(FORTY_MS)
     x.fill_(1)  # still to come when the calls are made
     x[7] = 2
-    sums, at, halves = calls()
-    assert not side.query()
+    sums, at, halves = calls()  # tests/rules/test_gpu_every_function.py shows that they do not wait
     kept = gpuport.compact(x, x)  # waits for its size
     side.synchronize()
     assert (int(sums[-1]), int(at), kept.numel()) == ((1 << 20) + 1, 7, 1 << 20)
@@ -170,6 +166,7 @@ def test_bytes_past_4_gib(torch: Any, size: int) -> None:  # noqa: F811
     needs(torch, 14 * size)
     x = torch.zeros(size, device="cuda")
     x[-1] = 5
+    assert float(gpuport.sum(x)) == float(gpuport.max(x)) == 5
     assert float(gpuport.inclusive_scan(x)[-1]) == 5
     assert int(gpuport.argmax(x)) == size - 1
     assert gpuport.compact(x, x.view(torch.int32)).tolist() == [5]
@@ -184,6 +181,59 @@ def test_an_index_past_2_to_the_32(torch: Any) -> None:  # noqa: F811
     assert int(gpuport.argmax(x)) == size - 2
     assert gpuport.nonzero(x).tolist() == [size - 2, size - 1]
     assert gpuport.compact(x, x).tolist() == [5, 5]
+
+
+def test_segments_past_2_to_the_32(torch: Any) -> None:  # noqa: F811
+    size = 2**32 + 7
+    needs(torch, 2 * size)
+    x = torch.zeros(size, dtype=torch.int8, device="cuda")
+    x[2**31] = x[-1] = 3
+    offsets = [0, 2**31, 2**31 + 1, 2**32, size]
+    assert gpuport.segmented_sum(x, offsets).tolist() == [0, 3, 0, 3]
+    assert gpuport.segmented_max(x, offsets).tolist() == [0, 3, 0, 3]
+
+
+def test_more_rows_than_32_bits_count(torch: Any) -> None:  # noqa: F811
+    """As many as 2.2e9 rows of one element, and 2^28 rows of nine."""
+    rows = 2_200_000_000
+    needs(torch, 12 * rows)
+    x = torch.zeros(rows, 1, dtype=torch.int8, device="cuda")
+    x[0] = x[2**31 - 1] = x[2**31] = x[-1] = 7
+    greatest = gpuport.max(x, axis=1)
+    assert [int(greatest[i]) for i in (0, 1, 2**31 - 1, 2**31, 2**31 + 1, -1)] == [7, 0, 7, 7, 0, 7]
+    assert int(greatest.sum(dtype=torch.int64)) == 28
+    del greatest
+    assert not gpuport.argmax(x, axis=1).any()
+    del x
+    x = torch.zeros(2**28, 9, dtype=torch.int8, device="cuda")
+    x[:, 8] = 1
+    assert bool((gpuport.argmax(x, axis=1) == 8).all())
+    assert bool((gpuport.sum(x, axis=1) == 1).all())
+
+
+def test_softmax_of_rows_past_2_to_the_31_elements(torch: Any) -> None:  # noqa: F811
+    rows, cols = 2**21 + 8, 1024
+    needs(torch, 5 * rows * cols)
+    looked_at = [0, 1, 2**21 - 2, 2**21 - 1, 2**21, 2**21 + 1, rows - 1]
+    values = torch.randn(len(looked_at), cols, dtype=torch.float16, device="cuda")
+    x = torch.full((rows, cols), -1000, dtype=torch.float16, device="cuda")
+    x[looked_at] = values
+    expected = torch.softmax(values.double(), 1)
+    for variant in ("warp_row", "online_shuffle"):
+        got = gpuport.softmax(x, variant=variant)[looked_at].double()
+        torch.testing.assert_close(got, expected, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("length", [2**31 - 1, 2**31 + 7])
+def test_a_row_of_one_broadcast_element(torch: Any, length: int) -> None:  # noqa: F811
+    """No memory, but every index."""
+    x = torch.ones(1, dtype=torch.float16, device="cuda").expand(length)
+    assert float(gpuport.sum(x, dtype="float64")) == length
+    assert int(gpuport.argmax(x)) == 0
+    log = gpuport.logsumexp(x, variant="split_row")
+    assert float(log) == pytest.approx(1 + np.log(length), rel=2e-3)
+    bits = torch.ones(1, dtype=torch.int8, device="cuda").expand(length)
+    assert gpuport.segmented_sum(bits, [0, 1, length]).tolist() == [1, length - 1]
 
 
 def test_more_segments_than_a_grid_dimension(torch: Any) -> None:  # noqa: F811

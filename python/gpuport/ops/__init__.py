@@ -31,6 +31,10 @@ Keywords:
         values. It is returned. A JAX array is a TypeError.
 
 An error in the arguments is raised before anything is written.
+
+Ties, NaN, infinities, masks, empty input, overflow and repeatability have the same rules on every
+backend and in every variant: docs/rules.md, and in a sentence `rules` of each record of
+`gpuport.kernels()`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def argmax(
 ) -> Any:
     """Index of the largest element, of all or along an axis.
 
-    The lowest index on ties; -0.0 and 0.0 are equal. The first NaN wins, as in NumPy.
+    The lowest index on ties; -0.0 and 0.0 are equal. The first NaN wins, as in NumPy. All rules:
+    docs/rules.md.
 
     Args:
         x: an array.
@@ -47,7 +48,10 @@ def argmin(
     stream: Any = None,
     nonfinite: str = "propagate",
 ) -> Any:
-    """Index of the smallest element, of all or along an axis; otherwise as `argmax`."""
+    """Index of the smallest element, of all or along an axis; otherwise as `argmax`.
+
+    All rules: docs/rules.md.
+    """
     return _index_of("argmin", x, axis, Options(backend, variant, warp_size, stream, nonfinite))
 
 

@@ -28,6 +28,7 @@ def sum(
 
     Every element is widened before it is added. Integers wrap as NumPy's do. float16 and bfloat16
     are added in float32 and rounded once. NaN and infinities propagate; the sum of nothing is 0.
+    All rules: docs/rules.md.
 
     Args:
         x: an array.
@@ -68,6 +69,8 @@ def max(
 ) -> Any:
     """Largest element, or largest along axes, in x's dtype. NaN wins, as in NumPy.
 
+    All rules: docs/rules.md.
+
     Raises:
         ValueError: the reduced axes hold no elements.
     """
@@ -86,6 +89,8 @@ def min(
     nonfinite: str = "propagate",
 ) -> Any:
     """Smallest element, or smallest along axes, in x's dtype. NaN wins, as in NumPy.
+
+    All rules: docs/rules.md.
 
     Raises:
         ValueError: the reduced axes hold no elements.

@@ -28,7 +28,7 @@ def exclusive_scan(
 
     Every element is widened before it is added. Integers wrap as NumPy's do. float16 and bfloat16
     are added in float32 and each result is rounded once. A NaN reaches every result after it, and
-    none before.
+    none before. All rules: docs/rules.md.
 
     Integers default to a look-back scan, which is exact. Floats, and whatever is asked to be
     deterministic, default to two launches in an order that the length alone fixes.
@@ -68,7 +68,7 @@ def inclusive_scan(
 ) -> Any:
     """Sum of the elements up to and with each one along an axis, as NumPy's `cumsum`.
 
-    Arguments, result and errors are those of `exclusive_scan`.
+    Arguments, result and errors are those of `exclusive_scan`. All rules: docs/rules.md.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _scan("inclusive_scan", x, axis, dtype, out, options)

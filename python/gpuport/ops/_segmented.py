@@ -27,7 +27,7 @@ def segmented_sum(
 
     Every element is widened before it is added, as in `sum`. The sum of an empty segment is 0.
     Elements before the first offset or after the last belong to no segment. The order of the
-    additions depends on the offsets alone, so results repeat bit for bit.
+    additions depends on the offsets alone, so results repeat bit for bit. All rules: docs/rules.md.
 
     Args:
         x: an array of one dimension.
@@ -67,7 +67,7 @@ def segmented_max(
     """Largest element of each segment, in x's dtype. NaN wins, as in NumPy.
 
     An empty segment gives what every element is at least: -inf, the least integer of the type, or
-    False. Arguments and errors are those of `segmented_sum`.
+    False. Arguments and errors are those of `segmented_sum`. All rules: docs/rules.md.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _flat.segmented("segmented_max", "max", _same, x, offsets, check, options)
@@ -88,7 +88,7 @@ def segmented_min(
     """Smallest element of each segment, in x's dtype. NaN wins, as in NumPy.
 
     An empty segment gives what every element is at most: inf, the greatest integer of the type, or
-    True. Arguments and errors are those of `segmented_sum`.
+    True. Arguments and errors are those of `segmented_sum`. All rules: docs/rules.md.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _flat.segmented("segmented_min", "min", _same, x, offsets, check, options)

@@ -28,7 +28,7 @@ def softmax(
 
     A row that holds NaN or +inf, or only -inf, comes out all NaN, as in SciPy and PyTorch; other
     rows are not touched by it. Where the mask is False the element takes no part and its result is
-    exactly 0; a row that is masked out altogether is all 0.
+    exactly 0; a row that is masked out altogether is all 0. All rules: docs/rules.md.
 
     Args:
         x: an array; integers are computed as float64.
@@ -62,7 +62,7 @@ def log_softmax(
     """The logarithm of `softmax`, without its underflow: (x - max) - log(sum(exp(x - max))).
 
     Arguments, result and errors are those of `softmax`. Where the mask is False the result is -inf,
-    also in a row that is masked out altogether.
+    also in a row that is masked out altogether. All rules: docs/rules.md.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _softmax("log_softmax", x, axis, mask, out, options)
@@ -83,7 +83,7 @@ def logsumexp(
     """log(sum(exp(x))) along axes, without overflow.
 
     -inf for a row that is empty, masked out altogether, or all -inf; +inf for a row that holds +inf
-    and no NaN; NaN for a row that holds NaN, as in SciPy.
+    and no NaN; NaN for a row that holds NaN, as in SciPy. All rules: docs/rules.md.
 
     Returns:
         An array of x's shape without the axes: x's dtype, float64 for integers and bool.

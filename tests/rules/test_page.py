@@ -1,0 +1,43 @@
+"""docs/rules.md names tests that exist, and every function and kernel leads to it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import gpuport
+from gpuport import _rules, ops
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / _rules.PAGE).read_text(encoding="utf-8")
+
+
+def test_every_test_that_the_page_names_exists() -> None:
+    here = Path(__file__).with_name("test_rules.py").read_text(encoding="utf-8")
+    rows = [line for line in PAGE.splitlines() if line.startswith("|") and "`test_" in line]
+    assert len(rows) > 30
+    for row in rows:
+        last = row.rstrip("| ").rpartition("|")[2]
+        elsewhere = re.findall(r"`(tests/\S+\.py)`", last)
+        source = here + "".join((ROOT / path).read_text(encoding="utf-8") for path in elsewhere)
+        for name in re.findall(r"`(test_\w+)`", last):
+            assert f"def {name}(" in source, name
+    for path in re.findall(r"`(tests/\S+\.py)`", PAGE):
+        assert (ROOT / path).is_file(), path
+
+
+def test_every_test_of_the_rules_is_on_the_page() -> None:
+    here = Path(__file__).with_name("test_rules.py").read_text(encoding="utf-8")
+    for name in re.findall(r"^def (test_\w+)\(", here, re.MULTILINE):
+        assert f"`{name}`" in PAGE, name
+
+
+def test_functions_and_kernels_lead_to_the_page() -> None:
+    for name in ops.__all__:
+        text = getattr(gpuport, name).__doc__
+        assert text is not None
+        assert _rules.PAGE in text, name
+        assert name in PAGE or name.startswith("segmented_"), name
+    for kernel in gpuport.kernels():
+        family = kernel.name.partition(".")[0]
+        assert kernel.rules == f"{_rules.RULES[family]} See {_rules.PAGE}."
