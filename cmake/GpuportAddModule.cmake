@@ -36,6 +36,9 @@ function(gpuport_add_module target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "BACKEND;SOURCE_DIR" "MODULE;KERNELS;HEADERS")
   set(backend ${ARG_BACKEND})
   string(TOUPPER ${backend} NAME)
+  set(ARG_SOURCES ${ARG_MODULE} ${ARG_KERNELS} ${ARG_HEADERS})
+  list(SORT ARG_SOURCES)
+  list(TRANSFORM ARG_SOURCES PREPEND "${ARG_SOURCE_DIR}/")
 
   if(backend STREQUAL "cuda")
     set(tree "${ARG_SOURCE_DIR}")
@@ -78,6 +81,15 @@ function(gpuport_add_module target)
   set(flags "${GPUPORT_${NAME}_FLAGS}")
   configure_file("${GPUPORT_CMAKE_DIR}/gpuport_build.hpp.in" "${facts}/gpuport_build.hpp" @ONLY)
   target_include_directories(${target} PRIVATE "${facts}")
+  # What it was built from, as one hash that follows every edit.
+  set(hashed ${ARG_SOURCES})
+  add_custom_command(
+    OUTPUT "${facts}/gpuport_sources.hpp"
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${hashed}" "-DOUTPUT=${facts}/gpuport_sources.hpp" -P "${GPUPORT_CMAKE_DIR}/GpuportHashSources.cmake"
+    DEPENDS ${hashed}
+    COMMENT "Hashing the sources of ${target}"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${facts}/gpuport_sources.hpp")
   target_compile_definitions(${target} PRIVATE GPUPORT_MODULE_NAME=${target})
   set(GPUPORT_${NAME}_FLAGS "${GPUPORT_${NAME}_FLAGS}" PARENT_SCOPE)
 endfunction()

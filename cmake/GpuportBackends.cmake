@@ -14,8 +14,8 @@ endforeach()
 # A misspelt option would otherwise pass quietly.
 get_cmake_property(_cache CACHE_VARIABLES)
 foreach(_variable IN LISTS _cache)
-  if(_variable MATCHES "^GPUPORT_" AND NOT _variable MATCHES "^GPUPORT_(CPU|CUDA|HIP)$")
-    message(FATAL_ERROR "${_variable} is no option; there are GPUPORT_CPU, GPUPORT_CUDA, GPUPORT_HIP")
+  if(_variable MATCHES "^GPUPORT_" AND NOT _variable MATCHES "^GPUPORT_(CPU|CUDA|HIP|BASELINES)$")
+    message(FATAL_ERROR "${_variable} is no option; there are GPUPORT_CPU, GPUPORT_CUDA, GPUPORT_HIP, GPUPORT_BASELINES")
   endif()
 endforeach()
 

@@ -19,7 +19,10 @@
 
 #include "devices.hpp"
 #include "gpuport_build.hpp"
+#include "gpuport_sources.hpp"
 #include "registry.hpp"
+#include "timing.hpp"
+#include "timing_module.hpp"
 #include "util/util.hpp"
 
 namespace nb = nanobind;
@@ -103,10 +106,11 @@ auto naming_architectures(int device, F&& f) {
   }
 }
 
-void run(const std::string& name, const std::string& op, index_t rows, index_t cols, const MatrixArgument& input,
-         const MatrixArgument& output, const std::optional<MatrixArgument>& mask, int device, Address stream,
-         const std::optional<MatrixArgument>& scratch, const std::vector<MatrixArgument>& more_inputs,
-         const std::vector<MatrixArgument>& more_outputs) {
+gp::PreparedCall prepare(const std::string& name, const std::string& op, index_t rows, index_t cols,
+                         const MatrixArgument& input, const MatrixArgument& output,
+                         const std::optional<MatrixArgument>& mask, int device, Address stream,
+                         const std::optional<MatrixArgument>& scratch, const std::vector<MatrixArgument>& more_inputs,
+                         const std::vector<MatrixArgument>& more_outputs) {
   gp::Call call;
   call.rows = rows;
   call.cols = cols;
@@ -118,8 +122,17 @@ void run(const std::string& name, const std::string& op, index_t rows, index_t c
   further_operands(more_outputs, call.more_out);
   call.device = device;
   call.stream = stream_of(stream);
+  return {name, op, call};
+}
+
+void run(const std::string& name, const std::string& op, index_t rows, index_t cols, const MatrixArgument& input,
+         const MatrixArgument& output, const std::optional<MatrixArgument>& mask, int device, Address stream,
+         const std::optional<MatrixArgument>& scratch, const std::vector<MatrixArgument>& more_inputs,
+         const std::vector<MatrixArgument>& more_outputs) {
+  gp::PreparedCall call =
+      prepare(name, op, rows, cols, input, output, mask, device, stream, scratch, more_inputs, more_outputs);
   const LockRelease release;
-  naming_architectures(device, [&] { gp::run_kernel(name, op, call); });
+  naming_architectures(device, [&] { call.enqueue(); });
 }
 
 void copy(const std::vector<index_t>& sizes, const StridedArgument& src, const StridedArgument& dst, int device,
@@ -217,6 +230,7 @@ nb::dict build_info() {
   result["compiler"] = gp::build::kCompiler;
   result["runtime"] = gp::build::kRuntime;
   result["flags"] = gp::build::kFlags;
+  result["sources"] = gp::build::kSources;
   nb::list widths;
   for (const int width : gp::target_warp_widths()) widths.append(width);
   result["warp_sizes"] = widths;
@@ -272,6 +286,9 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
   m.def("device", &device, "index"_a);
   m.def("run", &run, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,
         "stream"_a, "scratch"_a = nb::none(), "more_inputs"_a = nb::tuple(), "more_outputs"_a = nb::tuple());
+  m.def("prepare", &prepare, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,
+        "stream"_a, "scratch"_a = nb::none(), "more_inputs"_a = nb::tuple(), "more_outputs"_a = nb::tuple());
+  gp::bind_timing(m);
   m.def("copy", &copy, "shape"_a, "src"_a, "dst"_a, "device"_a, "stream"_a);
   m.def("first_nonfinite", &first_nonfinite, "shape"_a, "src"_a, "device"_a, "stream"_a);
   m.def(

@@ -6,7 +6,7 @@ NumPy's names. A stream is a raw handle; 0 is the default stream.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 # (address, dtype, row_stride, col_stride)
@@ -23,6 +23,13 @@ class Buffer(Protocol):
 
     @property
     def nbytes(self) -> int: ...
+
+
+class Stream(Protocol):
+    """A stream that is destroyed with the object."""
+
+    @property
+    def handle(self) -> int: ...
 
 
 class NativeModule(Protocol):
@@ -52,6 +59,44 @@ class NativeModule(Protocol):
         more_outputs: Sequence[Matrix] = (),
         /,
     ) -> None: ...
+
+    def prepare(
+        self,
+        name: str,
+        op: str,
+        rows: int,
+        cols: int,
+        input: Matrix,
+        output: Matrix,
+        mask: Matrix | None,
+        device: int,
+        stream: int,
+        scratch: Matrix | None = None,
+        more_inputs: Sequence[Matrix] = (),
+        more_outputs: Sequence[Matrix] = (),
+        /,
+    ) -> Callable[[], None]: ...
+
+    def prepare_copy(
+        self, dst: int, src: int, nbytes: int, by_kernel: bool, device: int, stream: int, /
+    ) -> Callable[[], None]: ...
+
+    def time_calls(
+        self,
+        calls: list[list[Any]],
+        warmups: int,
+        samples: int,
+        graph: bool,
+        device: int,
+        stream: int,
+        /,
+    ) -> list[float]: ...
+
+    def device_facts(self, device: int, /) -> dict[str, int]: ...
+
+    def workspace_bytes(self, device: int, stream: int, /) -> int: ...
+
+    def Stream(self, device: int, /) -> Stream: ...  # noqa: N802
 
     def copy(
         self, shape: Sequence[int], src: Strided, dst: Strided, device: int, stream: int, /

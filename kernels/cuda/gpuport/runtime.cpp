@@ -52,12 +52,12 @@ struct Buffer {
 // The per-thread default stream is one handle for many streams, so the thread belongs to the key.
 using BufferKey = std::tuple<int, cudaStream_t, std::thread::id>;
 
-Buffer& buffer_of(const Call& call) {
+Buffer& buffer_of(int device, cudaStream_t stream) {
   // Never destroyed: the driver may be gone before static destructors run.
   static std::mutex& mutex = *new std::mutex;
   static auto& buffers = *new std::map<BufferKey, std::unique_ptr<Buffer>>;
-  const bool per_thread = call.stream == cudaStreamPerThread;
-  const BufferKey key{call.device, call.stream, per_thread ? std::this_thread::get_id() : std::thread::id()};
+  const bool per_thread = stream == cudaStreamPerThread;
+  const BufferKey key{device, stream, per_thread ? std::this_thread::get_id() : std::thread::id()};
   const std::lock_guard<std::mutex> lock(mutex);
   std::unique_ptr<Buffer>& buffer = buffers[key];
   if (!buffer) buffer = std::make_unique<Buffer>();
@@ -82,7 +82,7 @@ Workspace::Workspace(const Call& call, std::size_t bytes) : stream_(call.stream)
     owned_ = true;
     memory = allocate_zeroed_counters(bytes, stream_);
   } else {
-    Buffer& buffer = buffer_of(call);
+    Buffer& buffer = buffer_of(call.device, call.stream);
     lock_ = std::unique_lock<std::mutex>(buffer.mutex);
     if (buffer.memory == nullptr || buffer.capacity < bytes) {
       void* larger = allocate_zeroed_counters(bytes, stream_);
@@ -98,6 +98,12 @@ Workspace::Workspace(const Call& call, std::size_t bytes) : stream_(call.stream)
 
 Workspace::~Workspace() {
   if (owned_) (void)cudaFreeAsync(counters_, stream_);
+}
+
+std::size_t workspace_bytes(int device, cudaStream_t stream) {
+  Buffer& buffer = buffer_of(device, stream);
+  const std::lock_guard<std::mutex> lock(buffer.mutex);
+  return buffer.memory == nullptr ? 0 : kCounterBytes + buffer.capacity;
 }
 
 }  // namespace gp

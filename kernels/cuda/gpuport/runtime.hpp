@@ -57,4 +57,7 @@ class Workspace {
   void* data_ = nullptr;
 };
 
+// What the calls so far keep for a stream: the buffer that Workspace reuses.
+std::size_t workspace_bytes(int device, cudaStream_t stream);
+
 }  // namespace gp

@@ -14,6 +14,7 @@ from gpuport.cli.output import guarded_stdout
 COMMANDS: Final = {
     "info": "gpuport.cli.info",
     "check": "gpuport.cli.check",
+    "bench": "gpuport.cli.bench",
     "hipify": "gpuport.cli.hipify",
     "lint": "gpuport.linting.command",
     "inspect": "gpuport.inspection.command",

@@ -21,7 +21,16 @@ from gpuport.testing.dtypes import ALL, Array, is_float, storage
 from gpuport.testing.invariants import repeats, rows_independent
 from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
-from gpuport.testing.sizes import EDGES, HUGE, LONG_ROWS, MANY_ROWS, ROW_SHAPES, SIZES, SMALL_SIZES
+from gpuport.testing.sizes import (
+    BENCHMARK_SIZES,
+    EDGES,
+    HUGE,
+    LONG_ROWS,
+    MANY_ROWS,
+    ROW_SHAPES,
+    SIZES,
+    SMALL_SIZES,
+)
 
 OPS = ("argmax", "argmin")
 QUICK = (0, 1, 33, 65, 513, 4099)
@@ -161,7 +170,10 @@ SPECS = (
         "single_pass",
         ALL,
         benchmark=(
-            Shape("float32", (2**24,), "the default of the receipts"),
+            *(
+                Shape("float32", (size,), "from launch cost to streaming")
+                for size in BENCHMARK_SIZES
+            ),
             Shape("float32", (4096, 4096), "rows of several tiles"),
             Shape("float32", (16384, 1000), "rows of a classifier"),
         ),

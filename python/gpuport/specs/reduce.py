@@ -32,7 +32,16 @@ from gpuport.testing.dtypes import (
 from gpuport.testing.invariants import repeats, rows_independent, same_without_out
 from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
-from gpuport.testing.sizes import EDGES, HUGE, LONG_ROWS, MANY_ROWS, ROW_SHAPES, SIZES, SMALL_SIZES
+from gpuport.testing.sizes import (
+    BENCHMARK_SIZES,
+    EDGES,
+    HUGE,
+    LONG_ROWS,
+    MANY_ROWS,
+    ROW_SHAPES,
+    SIZES,
+    SMALL_SIZES,
+)
 
 OPS = ("sum", "max", "min")
 # Whole numbers whose sums stay below 2^24.
@@ -267,10 +276,16 @@ LARGE = (
     Shape("float32", (4096, 4096), "rows of several tiles"),
 )
 
+SWEEP = tuple(
+    Shape(dtype, (size,), "from launch cost to streaming")
+    for dtype in ("int32", "float32")
+    for size in BENCHMARK_SIZES
+)
+
 SPECS = (
     ReduceSpec("serial", TEACHING, additions=lambda n: n - 1, one_thread=True),
     ReduceSpec("shared_tree", TEACHING, additions=_block, benchmark=LARGE),
     ReduceSpec("warp_shuffle", TEACHING, additions=_block, benchmark=LARGE),
     ReduceSpec("hierarchical", TEACHING, additions=lambda n: _tree(n) + 8, benchmark=LARGE),
-    ReduceSpec("single_pass", ALL, additions=_warp_or_blocks, benchmark=LARGE),
+    ReduceSpec("single_pass", ALL, additions=_warp_or_blocks, benchmark=SWEEP + LARGE[2:]),
 )

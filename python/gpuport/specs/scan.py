@@ -32,7 +32,15 @@ from gpuport.testing.invariants import (
 )
 from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
-from gpuport.testing.sizes import EDGES, LONG_ROWS, MANY_ROWS, ROW_SHAPES, SIZES, SMALL_SIZES
+from gpuport.testing.sizes import (
+    BENCHMARK_SIZES,
+    EDGES,
+    LONG_ROWS,
+    MANY_ROWS,
+    ROW_SHAPES,
+    SIZES,
+    SMALL_SIZES,
+)
 
 OPS = ("inclusive_scan", "exclusive_scan")
 # Whole numbers whose running sums stay below 2^24.
@@ -231,6 +239,12 @@ LARGE = (
     Shape("int32", (4096, 4096), "rows of two tiles"),
 )
 
+SWEEP = tuple(
+    Shape(dtype, (size,), "from launch cost to streaming")
+    for dtype in ("int32", "float32")
+    for size in BENCHMARK_SIZES
+)
+
 SPECS = (
     ScanSpec("serial", TEACHING, additions=lambda n: n, one_thread=True),
     ScanSpec("hillis_steele", TEACHING, additions=_levels, benchmark=LARGE),
@@ -242,7 +256,7 @@ SPECS = (
         deterministic=False,
         repeatable=INTEGERS,
         additions=_tiles,
-        benchmark=LARGE,
+        benchmark=SWEEP + LARGE[2:],
     ),
-    ScanSpec("reduce_scan", ALL, additions=_tiles, benchmark=LARGE),
+    ScanSpec("reduce_scan", ALL, additions=_tiles, benchmark=SWEEP + LARGE[2:]),
 )

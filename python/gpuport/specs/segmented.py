@@ -270,9 +270,15 @@ SPECS = (
     SegmentedSpec(
         "merge_path",
         ALL,
-        benchmark=(
-            Shape("float32", (2**24,), "the default of the receipts"),
-            Shape("float64", (2**24,), "wider elements"),
+        benchmark=tuple(
+            Shape("float32", (size,), why, pattern=pattern)
+            for size in (2**24, 2**26)
+            for pattern, why in (
+                ("equal.10", "few segments, longer than any cache"),
+                ("equal.10000", "a block's worth each"),
+                ("equal.1000000", "a warp's worth or less each"),
+                ("power.10000", "lengths like 1 / rank: one takes a tenth, most are short"),
+            )
         ),
     ),
 )

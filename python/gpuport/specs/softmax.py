@@ -260,34 +260,72 @@ def _block(n: int) -> int:
     return math.ceil(n / 256) + 9
 
 
-SHORT = (
-    Shape("float32", (131072, 32), "rows of one warp"),
-    Shape("float32", (16384, 1000), "rows of a classifier, not a power of two"),
+_ROWS = (
+    ((131072, 32), "rows of one warp"),
+    ((65536, 128), "attention over a short window"),
+    ((32768, 256), "the same, longer"),
+    ((16384, 1000), "rows of a classifier, not a power of two"),
+    ((16384, 1024), "the same, a power of two"),
+    ((8192, 2048), "the last that a warp can hold"),
+    ((4096, 4096), "the labs' case"),
+    ((8192, 8192), "rows of a block"),
+    ((4096, 16384), "rows that fill a block's registers"),
+    ((2048, 32768), "vocabularies"),
+    ((1024, 65536), "past what one block holds in registers"),
+    ((512, 131072), "past what one block holds at all"),
+    ((128, 262144), "fewer rows than multiprocessors"),
 )
-LONG = (
+_FEW_ROWS = (
+    ((16, 262145), "not a multiple of anything"),
+    ((1, 2**24), "one row over the whole device"),
+    ((32, 1000003), "a prime: rows are not 16-byte aligned"),
+)
+SHORT = tuple(
+    Shape(dtype, shape, why) for dtype in ("float32", "bfloat16") for shape, why in _ROWS[:6]
+)
+LONG = tuple(Shape("float32", shape, why) for shape, why in _ROWS[6:] + _FEW_ROWS)
+LABS = (
+    Shape("float32", (4096, 1024), "the case of the ladder"),
     Shape("float32", (4096, 4096), "the labs' case"),
-    Shape("float32", (128, 262144), "vocabulary-sized rows"),
+)
+EVERY = (
+    *(Shape(dtype, shape, why) for dtype in ("float32", "bfloat16") for shape, why in _ROWS),
+    *(Shape("float32", shape, why) for shape, why in _FEW_ROWS),
 )
 
 SPECS = (
-    SoftmaxSpec("serial", ("float32", "float64"), merges=lambda n: n, one_thread=True),
-    SoftmaxSpec("three_pass", ("float32", "float64"), merges=_block, benchmark=LONG),
-    SoftmaxSpec("online_shuffle", FLOATS, merges=_block, benchmark=SHORT + LONG),
-    SoftmaxSpec("online_serial", ("float32", "float64"), merges=lambda n: n, one_thread=True),
-    SoftmaxSpec("online_vec4", ("float32", "float64"), merges=_block, benchmark=LONG),
+    SoftmaxSpec(
+        "serial",
+        ("float32", "float64"),
+        merges=lambda n: n,
+        one_thread=True,
+        benchmark=LABS[:1],
+    ),
+    SoftmaxSpec("three_pass", ("float32", "float64"), merges=_block, benchmark=LABS),
+    SoftmaxSpec("online_shuffle", FLOATS, merges=_block, benchmark=EVERY),
+    SoftmaxSpec(
+        "online_serial",
+        ("float32", "float64"),
+        merges=lambda n: n,
+        one_thread=True,
+        benchmark=LABS,
+    ),
+    SoftmaxSpec("online_vec4", ("float32", "float64"), merges=_block, benchmark=LABS),
     SoftmaxSpec(
         "online_registers",
         ("float32", "float64"),
         merges=_block,
+        benchmark=LABS,
         limits={"float32": 4096, "float64": 2048},
     ),
     SoftmaxSpec(
         "online_row_cache",
         ("float32", "float64"),
         merges=_block,
+        benchmark=LABS,
         limits={"float32": 8192, "float64": 4096},
     ),
-    SoftmaxSpec("grid_stride", ("float32", "float64"), merges=_block, benchmark=LONG),
+    SoftmaxSpec("grid_stride", ("float32", "float64"), merges=_block, benchmark=LABS),
     SoftmaxSpec("split_row", FLOATS, merges=_block, benchmark=LONG),
     SoftmaxSpec("warp_row", FLOATS, merges=lambda n: math.ceil(n / 32) + 6, benchmark=SHORT),
 )

@@ -115,11 +115,17 @@ Invariant = Callable[[Case, Problem, Array, Rerun], Difference | None]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A benchmark shape and what it stands for."""
+    """A benchmark shape and what it stands for.
+
+    `op` is the family's own choice where it is empty; `pattern` says where segments end, or what a
+    compaction keeps (see specs/workloads.py).
+    """
 
     dtype: str
     shape: tuple[int, ...]
     why: str
+    op: str = ""
+    pattern: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ SMALL_SIZES: Final = tuple(size for size in SIZES if size <= 4099)
 # One element more than 32 bits can index signed, with a tail that is no multiple of anything.
 HUGE: Final = 2**31 + 9
 
+# What arrays are benchmarked at: from a launch's own cost to far past any cache.
+BENCHMARK_SIZES: Final = tuple(2**k for k in (16, 20, 22, 24, 26, 28))
+
 # (rows, columns) for kernels that work on rows.
 ROW_SHAPES: Final = (
     *((0, 0), (0, 5), (5, 0), (1, 1)),  # no rows, no columns, neither

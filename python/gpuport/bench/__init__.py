@@ -1,0 +1,4 @@
+"""Benchmarks with receipts: what `gpuport bench`, `compare` and `traffic` are made of.
+
+Nothing here is loaded by `import gpuport`.
+"""

@@ -1,0 +1,121 @@
+"""`gpuport bench` from the outside, on the CPU backend."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from gpuport.bench import run as bench_run
+from gpuport.cli import main
+
+
+def bench(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["bench", "--backend", "cpu", *arguments])
+
+
+def test_a_receipt(tmp_path: Path) -> None:
+    path = tmp_path / "receipt.json"
+    small = ("--sizes", "4099", "--dtypes", "int32,float32", "--samples", "4", "--json", str(path))
+    result = bench("reduce.single_pass", "scan.default", *small)
+    assert result.exit_code == 0, result.output
+    assert "emulator" in result.stdout
+    document = json.loads(path.read_text())
+    setup, rows = document["setup"], document["rows"]
+    assert "emulator" in setup["times"]
+    for hashed in ("sources_sha256", "binary_sha256"):
+        assert len(setup[hashed]) == 64
+    for fact in ("compiler", "toolkit", "flags", "device", "gpuport", "python"):
+        assert setup[fact], fact
+    assert document["protocol"]["cache"].startswith("cold")
+    ours = [row for row in rows if row["library"] == "gpuport"]
+    assert {(row["name"], row["dtype"]) for row in ours} == {
+        (name, dtype)
+        for name in ("reduce.single_pass", "scan.default")
+        for dtype in ("int32", "float32")
+    }
+    for row in ours:
+        assert [len(run) for run in row["samples_us"]] == [4]
+        assert row["median_us"] == pytest.approx(np.median(row["samples_us"][0]))
+        assert row["gb_per_s"] == pytest.approx(row["bytes"] / row["median_us"] / 1e3)
+        copies = [
+            copy
+            for copy in rows
+            if copy["op"] == "copy"
+            and (copy["family"], copy["dtype"]) == (row["family"], row["dtype"])
+        ]
+        best = min(copy["median_us"] for copy in copies)
+        assert row["percent_of_copy"] == pytest.approx(100 * best / row["median_us"])
+
+
+def test_a_receipt_names_no_host_and_no_path() -> None:
+    result = bench("reduce.single_pass", "--sizes", "33", "--json", "-")
+    assert result.exit_code == 0
+    json.loads(result.stdout)
+    for private in (str(Path.home()), str(Path.cwd()), platform.node()):
+        assert private not in result.stdout
+
+
+def test_a_wrong_result_has_no_time_and_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = bench_run.workload
+
+    def lying(family: str, shape: Any) -> Any:
+        work = real(family, shape)
+        return replace(work, expected=work.expected + 1)
+
+    monkeypatch.setattr(bench_run, "workload", lying)
+    path = tmp_path / "receipt.json"
+    result = bench("reduce.single_pass", "--sizes", "33", "--dtypes", "int32", "--json", str(path))
+    assert result.exit_code == 1
+    assert "FAILED" in result.stdout
+    (row,) = (r for r in json.loads(path.read_text())["rows"] if r["library"] == "gpuport")
+    assert row["status"] == "FAILED"
+    assert row["samples_us"] == []
+    assert "median_us" not in row
+
+
+def test_a_peer_that_is_not_here_is_named() -> None:
+    result = bench("reduce.single_pass", "--sizes", "33", "--against", "cub,torch")
+    assert result.exit_code == 0
+    assert "cub: not measured: it runs on GPUs only" in result.stdout
+    assert "torch: not measured" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("reduce.none",), "no kernel is called reduce.none"),
+        (("reduce", "--sizes", "many"), "'many' is no size"),
+        (("reduce", "--sizes", "0"), "has no elements"),
+        (("reduce", "--dtypes", "int128"), "no dtype is called int128"),
+        (("reduce", "--against", "thrust"), "no peer is called thrust"),
+        (("reduce", "--graph"), "no graphs"),
+    ],
+)
+def test_a_request_that_cannot_be_met(arguments: tuple[str, ...], message: str) -> None:
+    result = bench(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_backend_without_a_device_is_refused() -> None:
+    result = CliRunner().invoke(main, ["bench", "--backend", "hip", "reduce", "--sizes", "33"])
+    if result.exit_code == 0:
+        pytest.skip("there is an AMD GPU here")
+    assert result.exit_code == 2
+    assert "hip" in result.stderr
+
+
+def test_shapes_of_the_specs_are_cut_for_the_emulator() -> None:
+    result = bench("softmax.serial", "--samples", "1", "--warmups", "0")
+    assert result.exit_code == 0
+    assert "softmax float32 64x1024" in result.stdout
+    assert "cut to 65536 elements" in result.stdout
