@@ -10,16 +10,19 @@ from gpuport import _rules, ops
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / _rules.PAGE).read_text(encoding="utf-8")
+TESTS = "".join(
+    path.read_text(encoding="utf-8")
+    for path in sorted(Path(__file__).parent.glob("test_rules*.py"))
+)
 
 
 def test_every_test_that_the_page_names_exists() -> None:
-    here = Path(__file__).with_name("test_rules.py").read_text(encoding="utf-8")
     rows = [line for line in PAGE.splitlines() if line.startswith("|") and "`test_" in line]
     assert len(rows) > 30
     for row in rows:
         last = row.rstrip("| ").rpartition("|")[2]
         elsewhere = re.findall(r"`(tests/\S+\.py)`", last)
-        source = here + "".join((ROOT / path).read_text(encoding="utf-8") for path in elsewhere)
+        source = TESTS + "".join((ROOT / path).read_text(encoding="utf-8") for path in elsewhere)
         for name in re.findall(r"`(test_\w+)`", last):
             assert f"def {name}(" in source, name
     for path in re.findall(r"`(tests/\S+\.py)`", PAGE):
@@ -27,8 +30,7 @@ def test_every_test_that_the_page_names_exists() -> None:
 
 
 def test_every_test_of_the_rules_is_on_the_page() -> None:
-    here = Path(__file__).with_name("test_rules.py").read_text(encoding="utf-8")
-    for name in re.findall(r"^def (test_\w+)\(", here, re.MULTILINE):
+    for name in re.findall(r"^def (test_\w+)\(", TESTS, re.MULTILINE):
         assert f"`{name}`" in PAGE, name
 
 
