@@ -3,13 +3,10 @@
 #include <gpuport/gpuport.cuh>
 
 #include <cstring>
-#include <string>
 
-using namespace gp;
+#include "harness.hpp"
 
 namespace {
-
-std::string last_error;
 
 // 2x2 matrices modulo 2^32: associative, and as far from commutative as it gets.
 struct MatrixProduct {
@@ -21,52 +18,6 @@ struct MatrixProduct {
     return {x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d, x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
   }
 };
-
-// Device copies of a host array, copied back on request.
-template <typename T>
-class Copy {
- public:
-  Copy(const T* host, std::size_t count, cudaStream_t stream) : bytes_(count * sizeof(T)), stream_(stream) {
-    check(cudaMalloc(&data_, bytes_ + 1), "allocating");
-    if (host != nullptr) check(cudaMemcpyAsync(data_, host, bytes_, cudaMemcpyHostToDevice, stream), "uploading");
-  }
-  ~Copy() { (void)cudaFree(data_); }
-  T* data() const { return static_cast<T*>(data_); }
-  void read(T* host) const {
-    check(cudaMemcpyAsync(host, data_, bytes_, cudaMemcpyDeviceToHost, stream_), "downloading");
-    check(cudaStreamSynchronize(stream_), "running");
-  }
-
- private:
-  void* data_ = nullptr;
-  std::size_t bytes_;
-  cudaStream_t stream_;
-};
-
-Call call_on(int device) {
-  Call call;
-  call.name = "layer";
-  call.device = device;
-  check(cudaSetDevice(device), "choosing the device");
-  call.warp_size = device_attribute(cudaDevAttrWarpSize, device);
-  return call;
-}
-
-template <typename F>
-void for_width(const Call& call, F&& f) {
-  gp::detail::visit_width(call, TargetWarpWidths{}, f);
-}
-
-template <typename F>
-int guarded(F&& f) {
-  try {
-    f();
-    return 0;
-  } catch (const std::exception& error) {
-    last_error = error.what();
-    return 1;
-  }
-}
 
 constexpr int kThreads = 256;
 
@@ -129,6 +80,10 @@ GP_KERNEL waiting_kernel(std::uint32_t* barrier, std::uint32_t* rounds, std::uin
   }
 }
 
+GP_KERNEL plus_one_kernel(const std::int32_t* in, std::int32_t* out, int count) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) out[i] = in[i] + 1;
+}
+
 template <typename T>
 GP_KERNEL narrow_kernel(const float* in, T* out, float* wide, int count) {
   const int i = blockIdx.x * kThreads + threadIdx.x;
@@ -184,17 +139,11 @@ void for_group(int group, std::integer_sequence<int, kGroups...>, F&& f) {
 
 }  // namespace
 
-#define LAYER_API extern "C" __attribute__((visibility("default")))
-
-LAYER_API const char* layer_last_error() { return last_error.c_str(); }
-
 LAYER_API int layer_device_count() {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) return 0;
   return count;
 }
-
-LAYER_API int layer_warp_size(int device) { return device_attribute(cudaDevAttrWarpSize, device); }
 
 LAYER_API int layer_group(int device, int group, int blocks, const std::int32_t* in, std::int64_t* out) {
   return guarded([&] {
@@ -249,6 +198,18 @@ LAYER_API int layer_waiting(int device, int* blocks, int threads, int rounds, st
     words.read(reinterpret_cast<std::uint32_t*>(zeros.data()));
     std::memcpy(wrong, zeros.data() + sizeof(std::uint32_t), sizeof(std::uint32_t));
     std::memcpy(chain, zeros.data() + (2 + count) * sizeof(std::uint32_t), count * sizeof(std::uint32_t));
+  });
+}
+
+// 256 elements, each plus one, by a launch that may be of a shape that no device takes.
+LAYER_API int layer_launch(int device, int blocks, int threads, int shared_bytes, const std::int32_t* in,
+                           std::int32_t* out) {
+  return guarded([&] {
+    const Call call = call_on(device);
+    const Copy<std::int32_t> source(in, kThreads, call.stream), result(out, kThreads, call.stream);
+    launch(plus_one_kernel, call, Grid{blocks, threads, std::size_t(shared_bytes)}, source.data(), result.data(),
+           kThreads);
+    result.read(out);
   });
 }
 

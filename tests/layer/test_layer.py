@@ -1,126 +1,24 @@
 """The portable layer, operation by operation, against plain Python and NumPy.
 
-``layer.cu`` is compiled here, for the CPU through the translator and the SIMT runtime, and with
-nvcc where there is a GPU, so that each of its operations is seen at both warp widths.
+``layer.cu`` is compiled by conftest.py.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
-import os
-import shutil
-import subprocess
-import sys
 from functools import reduce
-from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "tests" / "layer" / "layer.cu"
-KERNELS = ROOT / "kernels" / "cuda"
-SIMT = ROOT / "kernels" / "cpu" / "simt"
 THREADS = 256
 GROUP_RESULTS = 9
 
-Library = ctypes.CDLL
-
-
-def run(*command: str | Path, **kwargs: object) -> None:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **kwargs)  # type: ignore[call-overload]
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-
-
-def build_cpu(folder: Path) -> Path:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "python" / "gpuport")}
-    headers = [p for p in KERNELS.rglob("gpuport/*") if p.suffix in {".cuh", ".hpp", ".cpp"}]
-    for source in [*headers, SOURCE]:
-        target = folder / (source.relative_to(KERNELS) if source in headers else source.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        run(
-            sys.executable, "-m", "translate", "--target", "cpu", source, "--output", target,
-            env=environment,
-        )  # fmt: skip
-    library = folder / "layer_cpu.so"
-    # -x none after the translated file: the others have endings that the compiler knows.
-    run(
-        os.environ.get("CXX", "g++"), "-std=c++20", "-O2", "-fPIC", "-shared", "-pthread",
-        "-DGP_TARGET_CPU=1", f"-I{folder}", f"-I{SIMT / 'include'}", "-o", library,
-        *sorted(SIMT.glob("*.cpp")), *sorted((folder / "gpuport").glob("*.cpp")),
-        "-x", "c++", folder / SOURCE.name,
-    )  # fmt: skip
-    return library
-
-
-def build_cuda(folder: Path) -> Path:
-    library = folder / "layer_cuda.so"
-    run(
-        shutil.which("nvcc") or "nvcc", "-std=c++20", "-O2", "-arch=native", "-Xcompiler", "-fPIC",
-        "-shared", "--expt-relaxed-constexpr", "-DGP_TARGET_CUDA=1", f"-I{KERNELS}", "-o", library,
-        *sorted((KERNELS / "gpuport").glob("*.cpp")), SOURCE,
-    )  # fmt: skip
-    return library
-
-
-@pytest.fixture(scope="session")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Library | str]:
-    """Each backend's library, or why there is none."""
-    found: dict[str, Library | str] = {}
-    for name, build in (("cpu", build_cpu), ("cuda", build_cuda)):
-        if name == "cuda" and shutil.which("nvcc") is None:
-            found[name] = "no nvcc on PATH"
-            continue
-        if name == "cuda" and not has_nvidia_gpu():
-            found[name] = "no NVIDIA driver or GPU"
-            continue
-        library = ctypes.CDLL(str(build(tmp_path_factory.mktemp(f"layer_{name}"))))
-        library.layer_last_error.restype = ctypes.c_char_p
-        found[name] = library
-    return found
-
-
-def has_nvidia_gpu() -> bool:
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    count = ctypes.c_int()
-    return (
-        driver.cuInit(0) == 0
-        and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
-        and count.value > 0
-    )
-
-
-class Layer:
-    """One device of one backend."""
-
-    def __init__(self, library: Library, device: int) -> None:
-        self.library = library
-        self.device = device
-        self.width: int = library.layer_warp_size(device)
-
-    def call(self, name: str, *arguments: object) -> None:
-        converted = [
-            a.ctypes.data_as(ctypes.c_void_p) if isinstance(a, np.ndarray) else a for a in arguments
-        ]
-        status = getattr(self.library, name)(self.device, *converted)
-        assert status == 0, self.library.layer_last_error().decode()
-
-
-@pytest.fixture(params=[("cpu", 32), ("cpu", 64), ("cuda", 32)], ids=lambda p: f"{p[0]}-{p[1]}")
-def layer(request: pytest.FixtureRequest, libraries: dict[str, Library | str]) -> Layer:
-    backend, width = request.param
-    library = libraries[backend]
-    if isinstance(library, str):
-        pytest.skip(f"{backend}: {library}")
-    device = Layer(library, 1 if width == 64 else 0)
-    assert device.width == width
-    return device
+Layer = Any  # a device of one backend; see conftest.py
 
 
 @pytest.mark.parametrize("group", [1, 2, 4, 8, 16, 32, 64])
@@ -192,6 +90,18 @@ def test_blocks_of_a_resident_launch_wait_for_each_other(layer: Layer) -> None:
         assert wrong[0] == 0
         np.testing.assert_array_equal(chain[: blocks.value], np.arange(2, blocks.value + 2))
         assert not chain[blocks.value :].any()
+
+
+def test_a_launch_that_is_rejected_names_the_kernel_and_the_next_one_works(layer: Layer) -> None:
+    x, out = np.arange(256, dtype=np.int32), np.full(256, -7, np.int32)
+    for blocks, threads, dynamic in ((1, 1056, 0), (1, 0, 0), (1, 32, 1 << 30)):
+        expected = f"^layer: launch of {blocks} blocks of {threads} threads .* failed: .*invalid"
+        with pytest.raises(AssertionError, match=expected):
+            layer.call("layer_launch", blocks, threads, dynamic, x, out)
+        assert (out == -7).all()
+        layer.call("layer_launch", 1, 256, 0, x, out)
+        np.testing.assert_array_equal(out, x + 1)
+        out[...] = -7
 
 
 @pytest.mark.parametrize("is_bf16", [0, 1])

@@ -25,6 +25,7 @@ from functions import TOLERANCE
 from gpuport._dtypes import FLOATS, numpy_dtype
 from gpuport.testing import Target
 from places import Array, Block, where
+from variants import KERNELS
 
 WIDEST, ROWS, GUARD = 2049, 3, 33
 EVERY = tuple(range(1, WIDEST + 1))
@@ -171,13 +172,10 @@ def assert_guards(after: Array, before: Array, own: Array, into: Matrices) -> No
         )
 
 
-KERNELS = {
-    family: [k.name for k in gpuport.kernels() if k.name.startswith(f"{family}.")]
-    for family in ("reduce", "scan", "softmax")
-}
+NAMES = {family: [kernel.name for kernel in KERNELS[family]] for family in KERNELS}
 
 
-@pytest.mark.parametrize("kernel", KERNELS["reduce"])
+@pytest.mark.parametrize("kernel", NAMES["reduce"])
 @pytest.mark.parametrize("op", ["sum", "max"])
 def test_reductions(kernel: str, op: str, target: Target) -> None:
     sweep(kernel, op, "int32" if op == "sum" else "float64", target)
@@ -193,22 +191,22 @@ def test_argmax(dtype: str, target: Target) -> None:
     sweep("argmax.single_pass", "argmax", dtype, target)
 
 
-@pytest.mark.parametrize("kernel", KERNELS["scan"])
+@pytest.mark.parametrize("kernel", NAMES["scan"])
 def test_scans(kernel: str, target: Target) -> None:
     sweep(kernel, "exclusive_scan", "int32", target)
 
 
-@pytest.mark.parametrize("kernel", KERNELS["scan"])
+@pytest.mark.parametrize("kernel", NAMES["scan"])
 def test_scans_in_place(kernel: str, target: Target) -> None:
     sweep(kernel, "inclusive_scan", "float32", target, in_place=True)
 
 
-@pytest.mark.parametrize("kernel", KERNELS["softmax"])
+@pytest.mark.parametrize("kernel", NAMES["softmax"])
 def test_softmax(kernel: str, target: Target) -> None:
     sweep(kernel, "softmax", "float32", target)
 
 
-@pytest.mark.parametrize("kernel", KERNELS["softmax"])
+@pytest.mark.parametrize("kernel", NAMES["softmax"])
 def test_softmax_in_place(kernel: str, target: Target) -> None:
     op = "log_softmax" if kernel == "softmax.warp_row" else "softmax"
     sweep(kernel, op, "float32", target, in_place=True)

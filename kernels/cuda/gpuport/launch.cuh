@@ -14,7 +14,11 @@ struct Grid {
   std::size_t shared_bytes = 0;  // dynamic
 };
 
-inline constexpr index_t kMaxBlocks = 0x7fffffff;  // of a grid's first dimension, on every backend
+// Blocks of a grid's first dimension, on every backend. A test makes them few, so that kernels stride over the rest.
+#ifndef GP_MAX_BLOCKS
+#define GP_MAX_BLOCKS 0x7fffffff
+#endif
+inline constexpr index_t kMaxBlocks = GP_MAX_BLOCKS;
 
 // One block for each of `items`, as far as a grid goes; kernels stride over the rest.
 inline Grid blocks_for(index_t items, int threads) { return {items < kMaxBlocks ? items : kMaxBlocks, threads}; }

@@ -16,8 +16,11 @@ struct Blelloch {
     typename Op::State total;
   };
 
-  template <typename Op, typename Load, typename Store>
-  static GP_DEVICE typename Op::State scan(Load load, Store store, Storage<Op>& storage) {
+  enum Sweep { kUp, kRoot, kDown };
+
+  // `watch(sweep, width, tree)` is called by every thread after its part of each level.
+  template <typename Op, typename Load, typename Store, typename Watch = Unwatched>
+  static GP_DEVICE typename Op::State scan(Load load, Store store, Storage<Op>& storage, Watch watch = {}) {
     using State = typename Op::State;
     const int thread = threadIdx.x;
     State* const tree = storage.tree;
@@ -28,12 +31,14 @@ struct Blelloch {
       __syncthreads();  // the level below is complete
       const int right = (2 * thread + 2) * width - 1;
       if (right < kItems) tree[right] = Op::combine(tree[right - width], tree[right]);
+      watch(kUp, width, tree);
     }
     __syncthreads();  // the total is at the root
     if (thread == 0) {
       storage.total = tree[kItems - 1];
       tree[kItems - 1] = Op::identity();
     }
+    watch(kRoot, kItems, tree);
     for (int width = kItems / 2; width > 0; width /= 2) {
       __syncthreads();  // the level above is complete
       const int right = (2 * thread + 2) * width - 1;
@@ -42,6 +47,7 @@ struct Blelloch {
         tree[right - width] = tree[right];
         tree[right] = Op::combine(tree[right], left);
       }
+      watch(kDown, width, tree);
     }
     __syncthreads();  // the exclusive scan is complete
     store(thread, tree[thread], Op::combine(tree[thread], first));

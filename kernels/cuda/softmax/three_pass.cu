@@ -21,24 +21,33 @@ GP_DEVICE typename Op::State tree_reduce(typename Op::State state, typename Op::
   return result;
 }
 
+enum class Pass { kMaximum, kShiftedSum, kOutput };
+
+// `watch(pass, state)` is called by every thread after each pass.
+template <typename T, typename Watch = Unwatched>
+GP_DEVICE void three_pass_row(const Rows<T>& rows, index_t row, Accum<T>* scratch, Watch watch = {}) {
+  using A = Accum<T>;
+  const int thread = threadIdx.x;
+  auto state = MaxSum<A>::empty();
+  for (index_t col = thread; col < rows.cols(); col += kTreeThreads) {
+    if (rows.takes_part(row, col)) state.max = Max<A>::combine(state.max, rows.value(row, col));
+  }
+  state.max = tree_reduce<Max<A>>(state.max, scratch);
+  watch(Pass::kMaximum, state);
+  for (index_t col = thread; col < rows.cols(); col += kTreeThreads) {
+    const A x = rows.value(row, col);
+    if (rows.takes_part(row, col) && x != -infinity<A>()) state.sum += shifted_exponential(x, state.max);
+  }
+  state.sum = tree_reduce<Sum<A, A>>(state.sum, scratch);
+  watch(Pass::kShiftedSum, state);
+  Normalizer<T>(state).write_row(rows, row, thread, kTreeThreads);
+  watch(Pass::kOutput, state);
+}
+
 template <typename T>
 GP_KERNEL three_pass_kernel(Rows<T> rows) {
-  using A = Accum<T>;
-  __shared__ A scratch[kTreeThreads];
-  const int thread = threadIdx.x;
-  for (index_t row = blockIdx.x; row < rows.count(); row += gridDim.x) {
-    auto state = MaxSum<A>::empty();
-    for (index_t col = thread; col < rows.cols(); col += kTreeThreads) {
-      if (rows.takes_part(row, col)) state.max = Max<A>::combine(state.max, rows.value(row, col));
-    }
-    state.max = tree_reduce<Max<A>>(state.max, scratch);
-    for (index_t col = thread; col < rows.cols(); col += kTreeThreads) {
-      const A x = rows.value(row, col);
-      if (rows.takes_part(row, col) && x != -infinity<A>()) state.sum += shifted_exponential(x, state.max);
-    }
-    state.sum = tree_reduce<Sum<A, A>>(state.sum, scratch);
-    Normalizer<T>(state).write_row(rows, row, thread, kTreeThreads);
-  }
+  __shared__ Accum<T> scratch[kTreeThreads];
+  for (index_t row = blockIdx.x; row < rows.count(); row += gridDim.x) three_pass_row(rows, row, scratch);
 }
 
 void three_pass(const Call& call) {
