@@ -61,7 +61,7 @@ function(gpuport_add_module target)
   nanobind_add_module(${target} STABLE_ABI NB_STATIC NOMINSIZE ${ARG_MODULE})
   target_link_libraries(${target} PRIVATE ${target}_kernels)
   # The kernel objects carry their device code; the host linker is all that is needed.
-  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
 
   foreach(part IN ITEMS ${target} ${target}_kernels)
     target_link_libraries(${part} PRIVATE gpuport_${backend})
@@ -117,9 +117,13 @@ function(gpuport_backend_library backend)
   if(backend STREQUAL "cpu")
     set(simt "${GPUPORT_CMAKE_DIR}/../kernels/cpu/simt")
     file(GLOB sources CONFIGURE_DEPENDS "${simt}/*.cpp")
-    add_library(gpuport_simt STATIC ${sources})
+    # A library, and one for all: our module and what gpuport.load compiles share its devices, threads and errors.
+    add_library(gpuport_simt SHARED ${sources})
     target_include_directories(gpuport_simt PUBLIC "${simt}/include")
-    target_compile_definitions(gpuport_simt PUBLIC GP_TARGET_CPU=1)
+    target_compile_definitions(gpuport_simt PUBLIC GP_TARGET_CPU=1 GPUPORT_SIMT_LIBRARY=1)
+    # Calls into it skip the table of jumps, calls inside it are direct.
+    target_compile_options(gpuport_simt PUBLIC -fno-plt PRIVATE -fno-semantic-interposition)
+    target_link_options(gpuport_simt PRIVATE -Wl,-Bsymbolic)
     target_link_libraries(gpuport_simt PUBLIC Threads::Threads)
     set_target_properties(gpuport_simt PROPERTIES
       POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

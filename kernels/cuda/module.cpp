@@ -9,17 +9,15 @@
 
 #include <gpuport/runtime.hpp>
 
-#include <atomic>
-#include <chrono>
 #include <optional>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "devices.hpp"
 #include "gpuport_build.hpp"
 #include "gpuport_sources.hpp"
+#include "lock_release.hpp"
 #include "registry.hpp"
 #include "timing.hpp"
 #include "timing_module.hpp"
@@ -31,6 +29,7 @@ using namespace nb::literals;
 namespace {
 
 using gp::index_t;
+using gp::LockRelease;
 using Address = std::uintptr_t;
 using MatrixArgument = std::tuple<Address, std::string, index_t, index_t>;       // address, dtype, strides
 using StridedArgument = std::tuple<Address, std::string, std::vector<index_t>>;  // address, dtype, strides
@@ -60,38 +59,6 @@ gp::util::Strided strided(const StridedArgument& argument, const gp::util::Shape
   gp::util::Strided array{reinterpret_cast<void*>(address), gp::dtype_from_name(dtype), {}};
   for (int d = 0; d < shape.dims; ++d) array.strides[d] = strides[std::size_t(d)];
   return array;
-}
-
-// Python may end while another thread is in a call. That thread must not ask for the interpreter's lock then: the
-// interpreter would end the thread by unwinding it, which C++ answers by ending the process. So the package's exit
-// handler waits for the calls under way, and later ones keep the lock.
-std::atomic<int> calls_without_lock{0};
-std::atomic<bool> is_ending{false};
-
-class LockRelease {
- public:
-  LockRelease() {
-    if (is_ending) return;
-    ++calls_without_lock;
-    state_ = PyEval_SaveThread();
-  }
-  ~LockRelease() {
-    if (state_ == nullptr) return;
-    PyEval_RestoreThread(state_);
-    --calls_without_lock;
-  }
-  LockRelease(const LockRelease&) = delete;
-  LockRelease& operator=(const LockRelease&) = delete;
-
- private:
-  PyThreadState* state_ = nullptr;
-};
-
-void finish_calls() {
-  is_ending = true;
-  PyThreadState* const state = PyEval_SaveThread();
-  while (calls_without_lock > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  PyEval_RestoreThread(state);
 }
 
 // Adds to an error about missing code what the device is and what there is code for.
@@ -278,7 +245,7 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
       .def_prop_ro("nbytes", &gp::Buffer::bytes)
       .def_prop_ro("device", &gp::Buffer::device);
 
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&finish_calls));
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&gp::finish_calls));
   m.def("build_info", &build_info);
   m.def("kernels", &kernels);
   m.def("device_count", &gp::device_count, nb::call_guard<LockRelease>());

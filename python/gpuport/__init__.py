@@ -43,6 +43,7 @@ from gpuport.ops import (
 if TYPE_CHECKING:
     from gpuport.inspection import inspect
     from gpuport.linting import lint
+    from gpuport.loading import load
     from gpuport.translate import Translation, hipify
 
 preload()
@@ -53,6 +54,7 @@ _HOME_OF = {
     "hipify": "gpuport.translate",
     "inspect": "gpuport.inspection",
     "lint": "gpuport.linting",
+    "load": "gpuport.loading",
 }
 _PACKAGES = ("models", "testing")
 
@@ -79,6 +81,7 @@ __all__ = [
     "inspect",
     "kernels",
     "lint",
+    "load",
     "log_softmax",
     "logsumexp",
     "max",

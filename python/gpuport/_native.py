@@ -33,6 +33,8 @@ class Stream(Protocol):
 
 
 class NativeModule(Protocol):
+    __file__: str
+
     def build_info(self) -> dict[str, Any]: ...
 
     def kernels(self) -> list[dict[str, Any]]: ...

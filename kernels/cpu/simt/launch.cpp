@@ -84,7 +84,6 @@ void Launch::fail(int code, std::string text) {
 
 int launch(const Request& request) {
   clear_detail();
-  link_device_assert();
   const std::string prefix = "kernel ";
   if (current_warp != nullptr)
     stop(cudaErrorNotSupported, "it launches kernel " + kernel_name(request) +

@@ -114,8 +114,6 @@ std::string waits_text(const BlockState& block);  // who of the block waits for 
 std::string op_name(Op op);                       // "__shfl_sync of 4 bytes"
 BlockState& state(Warp* warp);
 
-void link_device_assert();
-
 void run_on_workers(Launch& launch);  // pool.cpp
 
 // What the environment asks for: environment.cpp.

@@ -1,4 +1,6 @@
 // Refusals of what a GPU leaves undefined.
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "gpuport_simt/errors.h"
@@ -90,6 +92,14 @@ void refuse_source(unsigned source, LaneMask mask, const char* operation, Site s
 void trap(const char* what, Site site) {
   stop(cudaErrorLaunchFailure,
        std::string(what) + " at " + site_text(site) + "; " + where(*current_warp, current_lane));
+}
+
+void fail_assertion(const char* condition, Site site, const char* function) {
+  if (current_warp != nullptr)
+    stop(cudaErrorAssert, "assertion `" + std::string(condition) + "' failed at " + site_text(site) + "; " +
+                              where(*current_warp, current_lane));
+  std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", site.file, site.line, function, condition);
+  std::abort();
 }
 
 }  // namespace gpuport::simt

@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "hipify": "gpuport.cli.hipify",
     "lint": "gpuport.linting.command",
     "inspect": "gpuport.inspection.command",
+    "cache": "gpuport.cli.cache",
 }
 
 

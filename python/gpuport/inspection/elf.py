@@ -38,6 +38,7 @@ class Section:
     size: int
     link: int
     info: int
+    address: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,11 @@ class Note:
     owner: str
     type: int
     description: memoryview
+
+
+def _section(name: str, entry: tuple[int, ...]) -> Section:
+    _, kind, _, address, offset, size, link, info, _, _ = entry
+    return Section(name, kind, offset, size, link, info, address)
 
 
 class Elf:
@@ -91,8 +97,7 @@ class Elf:
             raise FormatError("ELF: the table of section names does not exist")
         names = cut(self.data, entries[names_in][4], entries[names_in][5], "ELF section names")
         sections = [
-            Section(text(names, entry[0], "ELF section names"), entry[1], *entry[4:8])
-            for entry in entries
+            _section(text(names, entry[0], "ELF section names"), entry) for entry in entries
         ]
         for section in sections:
             self.content(section)  # a file cut short is refused, whatever was wanted of it

@@ -27,18 +27,47 @@ All three backends are always present, with all nine keys. An editable install a
 same file; a source tree that was never built has none.
 """
 
-from .arch import Architectures, cuda_architectures, hip_architectures
-from .backend import Backend, Request, ToolchainError
-from .cuda import find_cuda
-from .hip import find_hip
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .arch import Architectures, cuda_architectures, hip_architectures
+    from .backend import Backend, Request, ToolchainError
+    from .cpu import HostCompiler, find_host_compiler
+    from .cuda import find_cuda
+    from .hip import find_hip
+
+# Fetched when they are first used: the loader wants one search and waits for it.
+_HOME_OF = {
+    "Architectures": "arch",
+    "Backend": "backend",
+    "HostCompiler": "cpu",
+    "Request": "backend",
+    "ToolchainError": "backend",
+    "cuda_architectures": "arch",
+    "find_cuda": "cuda",
+    "find_hip": "hip",
+    "find_host_compiler": "cpu",
+    "hip_architectures": "arch",
+}
 
 __all__ = [
     "Architectures",
     "Backend",
+    "HostCompiler",
     "Request",
     "ToolchainError",
     "cuda_architectures",
     "find_cuda",
     "find_hip",
+    "find_host_compiler",
     "hip_architectures",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

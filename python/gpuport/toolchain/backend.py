@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import NotFoundError, ToolchainError
+
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = [
+    "Backend", "NotFoundError", "Request", "ToolchainError", "first_error", "named_folder",
+    "named_programs", "run",
+]  # fmt: skip
 
 MODES = ("AUTO", "ON", "OFF")
-
-
-class ToolchainError(Exception):
-    """The toolchain cannot be used as asked; the message says what and where."""
-
-
-class NotFoundError(ToolchainError):
-    """Nothing was found. Under AUTO this is the reason for a backend that is not built."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ def run(
     command: Sequence[str | Path], *, environ: Mapping[str, str], stdin: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a tool; one that cannot be started or does not end is reported like one that fails."""
+    import subprocess  # the errors above are wanted without it
+
     words = [str(word) for word in command]
     try:
         return subprocess.run(

@@ -8,3 +8,4 @@
 #include "gpuport_simt/atomics.h"
 #include "gpuport_simt/intrinsics.h"
 #include "gpuport_simt/math.h"
+#include "gpuport_simt/device_assert.h"

@@ -2,6 +2,7 @@
 // ordinal 1 of 64. Work is done when a call returns, so streams and events are in order by construction.
 #pragma once
 
+#include "gpuport_simt/symbols.h"
 #include "gpuport_simt/types.h"
 #include "gpuport_simt/errors.h"
 #include "gpuport_simt/launch.h"
@@ -124,8 +125,11 @@ struct cudaFuncAttributes {
   int preferredShmemCarveout;
 };
 
-// Hidden: a process may also have NVIDIA's runtime, or a second module with its own copy of this one.
+#if defined(GPUPORT_SIMT_LIBRARY)
+#pragma GCC visibility push(default)
+#else
 #pragma GCC visibility push(hidden)
+#endif
 extern "C" {
 cudaError_t cudaGetLastError();
 cudaError_t cudaPeekAtLastError();

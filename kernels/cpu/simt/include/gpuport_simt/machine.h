@@ -99,8 +99,6 @@ extern __thread unsigned current_lane GPUPORT_SIMT_STATE;
 // Things done that can let another thread go on. Only this worker writes it, others read it.
 extern __thread unsigned long long* current_progress GPUPORT_SIMT_STATE;
 
-#define GPUPORT_SIMT_RUNTIME __attribute__((visibility("hidden")))
-
 // Each returns when the calling lane may go on; in between, other lanes run on this OS thread. They look up the calling
 // lane themselves: a caller that keeps the variable's address in a register across the call has it restored by the
 // switch, and the next lane's number then waits for that, which costs half of the speed.
@@ -117,6 +115,8 @@ GPUPORT_SIMT_RUNTIME bool is_resident();
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_width(int width, const char* operation, Site site);
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_source(unsigned source, LaneMask mask, const char* operation, Site site);
 [[noreturn]] GPUPORT_SIMT_RUNTIME void trap(const char* what, Site site = Site::here());
+// A failed assert(): of device code it ends the launch, of host code the process.
+[[noreturn]] GPUPORT_SIMT_RUNTIME void fail_assertion(const char* condition, Site site, const char* function);
 
 // Gives way inside a loop that waits for another thread. The loop is left only when what it waits for has come, so a
 // launch in which every thread does nothing but come back here is one that cannot end, and is ended with an error.

@@ -53,13 +53,21 @@ struct dim3 {
   constexpr operator uint3() const { return {x, y, z}; }
 };
 
-// One copy per binary: two modules in one process, each with its own runtime, must not find each other's variables.
+// The runtime is a part of the binary that uses it, and hidden: two modules in one process, each with its own runtime,
+// must not find each other's variables. Or it is a library that modules of one process share, and they must.
+#if defined(GPUPORT_SIMT_LIBRARY)
+#define GPUPORT_SIMT_RUNTIME __attribute__((visibility("default")))
+#else
+#define GPUPORT_SIMT_RUNTIME __attribute__((visibility("hidden")))
+#endif
+// What has CUDA's name in the source has one of its own in a symbol table: a process may also hold NVIDIA's runtime.
+#define GPUPORT_SIMT_SYMBOL(name) __asm__("gpuport_simt_" #name)
 // initial-exec makes an access one instruction, also in a shared library that is loaded late.
-#define GPUPORT_SIMT_STATE __attribute__((tls_model("initial-exec"), visibility("hidden")))
+#define GPUPORT_SIMT_STATE __attribute__((tls_model("initial-exec"))) GPUPORT_SIMT_RUNTIME
 
 // Real variables and no macros: host code has locals called `blockDim` and structs with a member `warpSize`.
-extern __thread uint3 threadIdx GPUPORT_SIMT_STATE;
-extern __thread uint3 blockIdx GPUPORT_SIMT_STATE;
-extern __thread dim3 blockDim GPUPORT_SIMT_STATE;
-extern __thread dim3 gridDim GPUPORT_SIMT_STATE;
-extern __thread int warpSize GPUPORT_SIMT_STATE;
+extern __thread uint3 threadIdx GPUPORT_SIMT_SYMBOL(threadIdx) GPUPORT_SIMT_STATE;
+extern __thread uint3 blockIdx GPUPORT_SIMT_SYMBOL(blockIdx) GPUPORT_SIMT_STATE;
+extern __thread dim3 blockDim GPUPORT_SIMT_SYMBOL(blockDim) GPUPORT_SIMT_STATE;
+extern __thread dim3 gridDim GPUPORT_SIMT_SYMBOL(gridDim) GPUPORT_SIMT_STATE;
+extern __thread int warpSize GPUPORT_SIMT_SYMBOL(warpSize) GPUPORT_SIMT_STATE;

@@ -1,0 +1,188 @@
+#include "kernel.hpp"
+
+#include <cstring>
+
+#include "arguments.hpp"
+#include "lock_release.hpp"
+
+namespace gpuport::launcher {
+
+namespace {
+
+// On the stack for the kernels that people write, on the heap for a long parameter list.
+template <typename T, std::size_t kUsual>
+class Scratch {
+ public:
+  explicit Scratch(std::size_t count) {
+    if (count > kUsual) many_ = std::make_unique<T[]>(count);
+  }
+  T* get() { return many_ ? many_.get() : usual_; }
+
+ private:
+  alignas(16) T usual_[kUsual];
+  std::unique_ptr<T[]> many_;
+};
+
+constexpr std::size_t kUsual = 16, kUsualBytes = 512;
+
+nb::object tuple_of(nb::handle arguments, const std::string& kernel) {
+  if (PyTuple_Check(arguments.ptr())) return nb::borrow(arguments);
+  if (!PyList_Check(arguments.ptr())) throw nb::type_error((kernel + ": args must be a tuple or a list").c_str());
+  return nb::steal(PySequence_Tuple(arguments.ptr()));
+}
+
+using Extent = std::array<unsigned, 3>;
+
+unsigned extent_of(PyObject* value, const char* what, const std::string& kernel) {
+  const nb::object number = nb::steal(PyNumber_Index(value));
+  if (!number.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error((kernel + ": " + what + " must be an int or a tuple of up to three").c_str());
+  }
+  int overflow = 0;
+  const long long extent = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0 || extent < 0 || extent > 0xffffffffll)
+    throw nb::value_error((kernel + ": " + what + " has an extent that is no 32-bit number").c_str());
+  return unsigned(extent);
+}
+
+Extent extents_of(PyObject* value, const char* what, const std::string& kernel) {
+  Extent extents{1, 1, 1};
+  if (!PyTuple_Check(value) && !PyList_Check(value)) {
+    extents[0] = extent_of(value, what, kernel);
+    return extents;
+  }
+  const Py_ssize_t count = PySequence_Size(value);
+  if (count < 1 || count > 3) throw nb::value_error((kernel + ": " + what + " must have one to three extents").c_str());
+  for (Py_ssize_t d = 0; d < count; ++d) {
+    const nb::object item = nb::steal(PySequence_GetItem(value, d));
+    if (!item.is_valid()) throw nb::python_error();
+    extents[std::size_t(d)] = extent_of(item.ptr(), what, kernel);
+  }
+  return extents;
+}
+
+// Makes the device current and puts back what was.
+class CurrentScope {
+ public:
+  explicit CurrentScope(const Current& current) : current_(current) {
+    if (current.get == 0) return;
+    code_ = get(before_);
+    if (code_ == 0 && before_ != current.value) {
+      code_ = set(current.value);
+      changed_ = code_ == 0;
+    }
+  }
+  ~CurrentScope() {
+    if (changed_) set(before_);
+  }
+  CurrentScope(const CurrentScope&) = delete;
+  CurrentScope& operator=(const CurrentScope&) = delete;
+  int code() const { return code_; }
+
+ private:
+  int get(std::uintptr_t& value) const {
+    if (current_.is_context) return reinterpret_cast<int (*)(std::uintptr_t*)>(current_.get)(&value);
+    int number = 0;
+    const int code = reinterpret_cast<int (*)(int*)>(current_.get)(&number);
+    value = std::uintptr_t(number);
+    return code;
+  }
+  int set(std::uintptr_t value) const {
+    if (current_.is_context) return reinterpret_cast<int (*)(std::uintptr_t)>(current_.set)(value);
+    return reinterpret_cast<int (*)(int)>(current_.set)(int(value));
+  }
+
+  const Current& current_;
+  std::uintptr_t before_ = 0;
+  int code_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+Kernel::Kernel(std::string name, std::uintptr_t function, const std::vector<Record>& parameters,
+               std::shared_ptr<Target> target)
+    : name_(std::move(name)),
+      function_(function),
+      target_(std::move(target)),
+      place_{target_->is_host, target_->resolve} {
+  for (const auto& [parameter, type, kind, size, alignment, element, element_size, readonly] : parameters) {
+    const std::uint32_t align = alignment > 16 ? alignment : 16;
+    bytes_ = (bytes_ + align - 1) / align * align;
+    const std::string number = std::to_string(parameters_.size() + 1);
+    std::string where = name_ + ": parameter " + number;
+    if (!parameter.empty()) where += ", " + parameter;
+    if (!type.empty()) where += " (" + type + ")";
+    parameters_.push_back(
+        {parameter, type, {Kind(kind), size}, {Kind(element), element_size}, readonly, std::uint32_t(bytes_), where});
+    bytes_ += size;
+  }
+}
+
+void Kernel::store(PyObject* arguments, unsigned char* storage, void** addresses, Hold* holds) const {
+  const auto given = PyTuple_Size(arguments);
+  if (std::size_t(given) != parameters_.size()) {
+    std::string names;
+    for (const Parameter& parameter : parameters_) names += (names.empty() ? "" : ", ") + parameter.name;
+    std::string text = name_ + " takes " + std::to_string(parameters_.size()) + " arguments (" + names + "), " +
+                       std::to_string(given) + " given";
+    if (std::size_t(given) < parameters_.size() && !parameters_[std::size_t(given)].name.empty())
+      text += "; " + parameters_[std::size_t(given)].name + " is missing";
+    throw nb::type_error(text.c_str());
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    PyObject* const value = PyTuple_GetItem(arguments, Py_ssize_t(i));
+    unsigned char* const to = storage + parameter.offset;
+    addresses[i] = to;
+    if (parameter.value.kind == Kind::kPointer)
+      store_pointer(parameter, value, place_, holds[i], to);
+    else
+      store_value(parameter, value, to);
+  }
+}
+
+void Kernel::check(nb::handle arguments) const {
+  Scratch<unsigned char, kUsualBytes> storage(bytes_);
+  Scratch<void*, kUsual> addresses(parameters_.size());
+  Scratch<Hold, kUsual> holds(parameters_.size());
+  store(tuple_of(arguments, name_).ptr(), storage.get(), addresses.get(), holds.get());
+}
+
+void Kernel::operator()(nb::handle grid, nb::handle block, nb::handle arguments, nb::handle shared_mem,
+                        nb::handle stream, bool cooperative) const {
+  const Extent blocks = extents_of(grid.ptr(), "grid", name_), threads = extents_of(block.ptr(), "block", name_);
+  const unsigned shared = extent_of(shared_mem.ptr(), "shared_mem", name_);
+  const nb::object list = tuple_of(arguments, name_);
+  Scratch<unsigned char, kUsualBytes> storage(bytes_);
+  Scratch<void*, kUsual> addresses(parameters_.size());
+  Scratch<Hold, kUsual> holds(parameters_.size());
+  store(list.ptr(), storage.get(), addresses.get(), holds.get());
+  void* const queue = target_->is_host && stream.is_none()
+                          ? nullptr
+                          : reinterpret_cast<void*>(nb::cast<std::uintptr_t>(target_->stream(stream, list)));
+
+  const auto enqueue = [&] {
+    const CurrentScope scope(target_->current);
+    if (scope.code() != 0) return scope.code();
+    void* const function = reinterpret_cast<void*>(function_);
+    const auto& [gx, gy, gz] = blocks;
+    const auto& [bx, by, bz] = threads;
+    if (cooperative)
+      return target_->launch_cooperative(function, gx, gy, gz, bx, by, bz, shared, queue, addresses.get());
+    return target_->launch(function, gx, gy, gz, bx, by, bz, shared, queue, addresses.get(), nullptr);
+  };
+  int code = 0;
+  if (target_->is_host) {
+    const gp::LockRelease release;
+    code = enqueue();
+  } else {
+    code = enqueue();  // takes less than giving up the lock would
+  }
+  if (code != 0)
+    target_->on_error(name_, code, nb::make_tuple(blocks[0], blocks[1], blocks[2]),
+                      nb::make_tuple(threads[0], threads[1], threads[2]));
+}
+
+}  // namespace gpuport::launcher

@@ -1,0 +1,53 @@
+// gpuport._launcher: calls a compiled kernel with Python's arguments. Private: gpuport.load gives its kernels.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "arguments.hpp"
+#include "arrays.hpp"
+#include "kernel.hpp"
+#include "lock_release.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace gpuport::launcher;
+
+namespace {
+
+std::shared_ptr<Target> make_target(std::uintptr_t launch, std::uintptr_t launch_cooperative, std::uintptr_t get,
+                                    std::uintptr_t set, std::uintptr_t current, bool is_context, bool is_host,
+                                    nb::object resolve, nb::object stream, nb::object on_error) {
+  return std::make_shared<Target>(Target{reinterpret_cast<LaunchFunction>(launch),
+                                         reinterpret_cast<CooperativeFunction>(launch_cooperative),
+                                         {get, set, current, is_context},
+                                         is_host,
+                                         std::move(resolve),
+                                         std::move(stream),
+                                         std::move(on_error)});
+}
+
+}  // namespace
+
+NB_MODULE(_launcher, m) {
+  m.doc() = "Launches of kernels that were compiled at run time. Private: use gpuport.load.";
+  nb::set_leak_warnings(false);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&gp::finish_calls));
+
+  m.def(
+      "register_scalar", [](nb::handle type, int kind, std::uint32_t size) { register_scalar(type, Kind(kind), size); },
+      "type"_a, "kind"_a, "size"_a);
+  m.def("register_array_type", &register_array_type, "ndarray"_a);
+  nb::class_<Target>(m, "Target", "One device of one backend, as a kernel needs it.")
+      .def(nb::new_(&make_target), "launch"_a, "launch_cooperative"_a, "get_current"_a, "set_current"_a, "current"_a,
+           "is_context"_a, "is_host"_a, "resolve"_a, "stream"_a, "on_error"_a);
+  nb::class_<Kernel>(m, "Kernel", "A kernel that can be called.")
+      .def(nb::init<std::string, std::uintptr_t, const std::vector<Kernel::Record>&, std::shared_ptr<Target>>(),
+           "name"_a, "function"_a, "parameters"_a, "target"_a)
+      .def("__call__", &Kernel::operator(), "grid"_a, "block"_a, "args"_a = nb::make_tuple(), "shared_mem"_a = 0,
+           "stream"_a = nb::none(), "cooperative"_a = false)
+      .def("check", &Kernel::check, "args"_a)
+      .def_prop_ro("name", &Kernel::name)
+      .def_prop_ro("function", &Kernel::function);
+}

@@ -1,0 +1,45 @@
+"""The native launcher: launcher/module.cpp."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+def register_scalar(type: type[Any], kind: int, size: int) -> None: ...
+def register_array_type(ndarray: type[Any]) -> None: ...
+
+class Target:
+    def __init__(
+        self,
+        launch: int,
+        launch_cooperative: int,
+        get_current: int,
+        set_current: int,
+        current: int,
+        is_context: bool,
+        is_host: bool,
+        resolve: Callable[[Any, str], tuple[int, int, int, int, bool]],
+        stream: Callable[[Any, tuple[Any, ...]], int],
+        on_error: Callable[[str, int, tuple[int, ...], tuple[int, ...]], None],
+    ) -> None: ...
+
+class Kernel:
+    def __init__(
+        self,
+        name: str,
+        function: int,
+        parameters: Sequence[tuple[str, str, int, int, int, int, int, bool]],
+        target: Target,
+    ) -> None: ...
+    def __call__(
+        self,
+        grid: Any,
+        block: Any,
+        args: Any = (),
+        shared_mem: int = 0,
+        stream: Any = None,
+        cooperative: bool = False,
+    ) -> None: ...
+    def check(self, args: Any) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def function(self) -> int: ...

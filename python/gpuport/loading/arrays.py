@@ -1,0 +1,103 @@
+"""Array arguments that the native launcher does not read by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpuport._dtypes import ITEMSIZE
+from gpuport._layout import contiguous_strides
+from gpuport._view import Place
+from gpuport.arrays import kind_of, resolve_stream
+
+# The numbers of reflect.h.
+OTHER, BOOL, SIGNED, UNSIGNED, FLOAT, HALF, BFLOAT16, POINTER, VOID = range(9)
+
+_KIND_OF_LETTER = {"b": BOOL, "i": SIGNED, "u": UNSIGNED, "f": FLOAT}
+
+SCALARS: dict[type[Any], tuple[int, int]] = {
+    np.bool_: (BOOL, 1),
+    **{np.dtype(f"i{n}").type: (SIGNED, n) for n in (1, 2, 4, 8)},
+    **{np.dtype(f"u{n}").type: (UNSIGNED, n) for n in (1, 2, 4, 8)},
+    np.longlong: (SIGNED, 8),
+    np.ulonglong: (UNSIGNED, 8),
+    np.float16: (HALF, 2),
+    np.float32: (FLOAT, 4),
+    np.float64: (FLOAT, 8),
+}
+
+
+def element_of(dtype: str) -> tuple[int, int]:
+    """Kind and size of a dtype by its NumPy name."""
+    if dtype == "float16":
+        return HALF, 2
+    if dtype == "bfloat16":
+        return BFLOAT16, 2
+    plain = np.dtype(dtype)
+    return _KIND_OF_LETTER.get(plain.kind, OTHER), plain.itemsize
+
+
+Resolved = tuple[int, int, int, int, bool]
+
+
+def resolve_array(value: Any, where: str, place: Place) -> Resolved:
+    """Address, kind, item size, bytes and read-only of an array that a kernel at `place` can read.
+
+    Raises:
+        TypeError: it is no array, lies elsewhere, or is not C-contiguous; names the parameter.
+    """
+    try:
+        kind = kind_of(value, "the argument")
+        home = kind.place(value, "the argument")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{where}: {error}") from None
+    if home != place:
+        raise TypeError(f"{where}: the array is on {home}, the kernel runs on {place}")
+    if isinstance(value, np.ndarray):
+        return _resolve_numpy(value, where)
+    try:
+        view = kind.view(value, "the argument", 0)
+    except (TypeError, ValueError, BufferError) as error:
+        raise TypeError(f"{where}: {error}") from None
+    if view.dtype not in ITEMSIZE:
+        raise TypeError(f"{where}: an array of {view.dtype} has no counterpart in a kernel")
+    if 0 not in view.shape and any(
+        n > 1 and s != c
+        for n, s, c in zip(view.shape, view.strides, contiguous_strides(view.shape), strict=True)
+    ):
+        raise TypeError(f"{where}: the array is not C-contiguous")
+    return view.address, *element_of(view.dtype), view.nbytes, view.readonly
+
+
+def _resolve_numpy(value: np.ndarray[Any, Any], where: str) -> Resolved:
+    """A subclass, or a dtype without a buffer format."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{where}: a kernel knows nothing of masks; pass .data and .mask apart")
+    if value.dtype.hasobject:
+        raise TypeError(f"{where}: an array of Python objects has no counterpart in a kernel")
+    if not value.dtype.isnative:
+        raise TypeError(f"{where}: the array is of the other byte order")
+    if not value.flags.c_contiguous:
+        raise TypeError(
+            f"{where}: the array is not C-contiguous; numpy.ascontiguousarray makes a copy that is"
+        )
+    name = value.dtype.name
+    kind = BFLOAT16 if name == "bfloat16" else _KIND_OF_LETTER.get(value.dtype.kind, OTHER)
+    readonly = not value.flags.writeable
+    return value.ctypes.data, kind, value.dtype.itemsize, value.nbytes, readonly
+
+
+def resolve_call_stream(stream: Any, arguments: tuple[Any, ...], place: Place) -> int:
+    """The raw handle of the stream of a launch: of None, that of the first array's library."""
+    for value in arguments:
+        try:
+            kind = kind_of(value, "the argument")
+        except TypeError:
+            continue
+        return resolve_stream(stream, kind, value, place)
+    if stream is None:
+        return 0
+    from gpuport._kinds.numpy_kind import NumpyKind
+
+    return resolve_stream(stream, NumpyKind(), None, place)

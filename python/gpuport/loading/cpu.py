@@ -1,0 +1,114 @@
+"""A shared object for the SIMT machine: translate, compile with the host's compiler, link."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from gpuport.errors import CompileError
+from gpuport.loading.cpu_toolchain import LIBRARY, MODULE_FILE, host_compiler, runtime_folder
+from gpuport.loading.cuda_options import host_options
+from gpuport.loading.entries import Entries, expression_line, find_entries, reflect_text, wrapped
+from gpuport.loading.overlay import write_overlay
+from gpuport.loading.records import GlobalRecord, KernelRecord, ModuleRecord
+from gpuport.loading.reflection import Reflection
+from gpuport.loading.request import Project, Request
+
+
+def compile_module(request: Request, project: Project, folder: Path) -> ModuleRecord:
+    """Compile into `folder`.
+
+    Raises:
+        TranslationError: the translator found what a host compiler would not understand.
+        CompileError: the compiler refused the source; its words, with the original file and line.
+    """
+    compiler = host_compiler()
+    overlay = write_overlay(request, project, "cpu", folder)
+    entries = find_entries(overlay.sources, "cpu", request.options.decided(), request.expressions)
+    with overlay.main.open("a", encoding="utf-8") as file:
+        file.write("\n".join(["", *_tail(entries), ""]))
+    output = folder / MODULE_FILE
+    runtime = runtime_folder()
+    command = [
+        *compiler.command,
+        *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt"),
+        *("-D__CUDACC__=1", "-DGP_TARGET_CPU=1", "-DGPUPORT_SIMT_LIBRARY=1"),
+        *request.options.macro_flags(),
+        *overlay.include_flags(),
+        *("-isystem", str(runtime / "include/simt"), "-include", "cuda_runtime.h"),
+        *("-x", "c++", str(overlay.main), "-x", "none"),
+        *("-o", str(output), f"-L{runtime}", f"-l:{LIBRARY}", "-pthread", "-Wl,-z,defs"),
+        *host_options(request.options.rest),
+    ]
+    run_compiler(command, request.name)
+    reflection = Reflection(output.read_bytes())
+    return ModuleRecord(
+        tuple(_kernel_records(entries, reflection)),
+        tuple(_global_records(entries, reflection)),
+        " ".join(compiler.command),
+        {"": MODULE_FILE},
+    )
+
+
+def run_compiler(command: list[str], name: str) -> None:
+    """Run a compiler; CompileError with all it has to say where it fails."""
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            check=False,
+        )
+    except OSError as error:
+        raise CompileError(f"{name}: the compiler cannot be started: {error}") from None
+    if done.returncode != 0:
+        said = (done.stderr + done.stdout).strip()
+        raise CompileError(said or f"{name}: {command[0]} ended with {done.returncode}")
+
+
+def _tail(entries: Entries) -> Iterable[str]:
+    yield '#line 1 "<gpuport>"'
+    yield "#include <gpuport_simt/entry.h>"
+    yield reflect_text()
+    specifiers = '__attribute__((visibility("default")))'
+    for entry in entries.kernels:
+        yield from expression_line(entry)
+        name = entry.name.replace("\\", "\\\\").replace('"', '\\"')
+        line = (
+            f'GPUPORT_SIMT_ENTRY({entry.number}, "{name}", {entry.expression}) '
+            f"GPUPORT_PARAMETERS({entry.number}, {specifiers}, {entry.expression})"
+        )
+        yield from wrapped(entry.scope, entry.conditions, line)
+    for variable in entries.globals:
+        found = variable.variable
+        line = (
+            f"GPUPORT_SIMT_GLOBAL({variable.number}, {found.name}) "
+            f"GPUPORT_ELEMENT({variable.number}, {specifiers}, {found.name})"
+        )
+        yield from wrapped(found.scope, found.conditions, line)
+
+
+def _kernel_records(entries: Entries, reflection: Reflection) -> Iterable[KernelRecord]:
+    for entry in entries.kernels:
+        parameters = reflection.parameters(
+            f"gpuport_parameters_{entry.number}", entry.parameters, entry.types
+        )
+        if parameters is not None:
+            symbol = f"gpuport_entry_{entry.number}"
+            yield KernelRecord(entry.name, symbol, parameters)
+
+
+def _global_records(entries: Entries, reflection: Reflection) -> Iterable[GlobalRecord]:
+    for entry in entries.globals:
+        records = reflection.records(f"gpuport_element_{entry.number}")
+        if records:
+            kind, size = records[0][1], records[0][5]
+            yield GlobalRecord(
+                entry.variable.qualified, f"gpuport_global_{entry.number}", kind, size
+            )

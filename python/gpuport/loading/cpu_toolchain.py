@@ -1,0 +1,40 @@
+"""What the CPU backend compiles with: the host's compiler, the SIMT machine and its headers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gpuport._backends import native_module
+from gpuport.errors import BackendUnavailableError
+from gpuport.loading.identity import file_identities, files_of, package_identity
+from gpuport.toolchain.cpu import HostCompiler, find_host_compiler
+from gpuport.toolchain.errors import ToolchainError
+
+LIBRARY = "libgpuport_simt.so"
+MODULE_FILE = "module.so"
+HEADER_FOLDERS = ("include/simt", "include/simt/gpuport_simt")
+# What makes the same command compile something else.
+VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH")
+
+
+def runtime_folder() -> Path:
+    """Where the SIMT machine is installed: beside the native module."""
+    return Path(native_module("cpu").__file__).parent
+
+
+def toolchain_identity() -> list[str]:
+    """What, beside the source, decides what comes out."""
+    folder = runtime_folder()
+    compiler = host_compiler()
+    headers = [path for place in HEADER_FOLDERS for path in files_of(folder / place, (".h",))]
+    variables = [f"{name}={os.environ.get(name, '')}" for name in VARIABLES]
+    files: list[str | Path] = [*compiler.programs, folder / LIBRARY, *headers]
+    return [*variables, *compiler.command, *file_identities(files), *package_identity()]
+
+
+def host_compiler() -> HostCompiler:
+    try:
+        return find_host_compiler()
+    except ToolchainError as error:
+        raise BackendUnavailableError(f"backend cpu cannot compile: {error}") from None

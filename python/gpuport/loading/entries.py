@@ -1,0 +1,133 @@
+"""The lines that are put behind a source, so that the binary tells of its kernels and variables.
+
+They stand at the end of the main file, under the same `#if` lines and in the same namespaces as
+what they name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuport.loading.signature import GlobalSource, KernelSource, find_globals, find_kernels
+from gpuport.translate.conditions import TARGET_MACROS
+from gpuport.translate.source import Source
+
+REFLECT = Path(__file__).with_name("reflect.h")
+# The name that compilers give to errors in an entry.
+EXPRESSIONS = "name_expressions"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEntry:
+    """A kernel that the binary shall tell of, under a number."""
+
+    number: int
+    name: str
+    expression: str  # of function type, or a pointer to a function
+    parameters: tuple[str, ...]
+    types: tuple[str, ...]
+    scope: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    asked_for: str = ""  # the name expression
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalEntry:
+    number: int
+    variable: GlobalSource
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    kernels: tuple[KernelEntry, ...]
+    globals: tuple[GlobalEntry, ...]
+
+
+def find_entries(
+    texts: Iterable[tuple[str, bytes]],
+    target: str,
+    macros: dict[str, int | None],
+    expressions: Sequence[str],
+) -> Entries:
+    """The kernels and variables of some files, and the kernels that name expressions ask for."""
+    kernels: list[KernelSource] = []
+    variables: list[GlobalSource] = []
+    known = TARGET_MACROS.get(target, {})
+    for name, text in texts:
+        source = Source.from_bytes(text, name, {**known, **macros})
+        kernels += find_kernels(source)
+        variables += find_globals(source)
+    return Entries(
+        tuple(_kernel_entries(kernels, expressions)),
+        tuple(GlobalEntry(i, v) for i, v in enumerate(dict.fromkeys(variables))),
+    )
+
+
+def _kernel_entries(
+    kernels: Sequence[KernelSource], expressions: Sequence[str]
+) -> Iterable[KernelEntry]:
+    chosen: dict[tuple[object, ...], KernelSource] = {}
+    for kernel in kernels:
+        if not kernel.is_template:
+            # A definition after its declaration has the better names.
+            key = (kernel.scope, kernel.expression, kernel.types, kernel.conditions)
+            chosen[key] = kernel
+    # The same under two conditions is one kernel with two forms, of which the compiler sees one.
+    count = Counter((k.scope, k.expression) for k in chosen.values())
+    number = 0
+    for kernel in chosen.values():
+        expression = kernel.expression
+        if count[kernel.scope, kernel.expression] > 1:
+            expression = f"static_cast<void (*)({', '.join(kernel.types)})>({expression})"
+        yield KernelEntry(
+            number,
+            kernel.qualified,
+            expression,
+            kernel.parameters,
+            kernel.types,
+            kernel.scope,
+            kernel.conditions,
+        )
+        number += 1
+    for asked in expressions:
+        named = _named(kernels, asked)
+        yield KernelEntry(
+            number,
+            asked,
+            asked,
+            named.parameters if named else (),
+            named.types if named else (),
+            asked_for=asked,
+        )
+        number += 1
+
+
+def _named(kernels: Sequence[KernelSource], expression: str) -> KernelSource | None:
+    """The kernel of the source that an expression most likely names, for the parameters' names."""
+    head = expression.partition("<")[0].strip().lstrip("&").strip()
+    found = [k for k in kernels if "::".join((*filter(None, k.scope), k.name)) == head]
+    found = found or [k for k in kernels if k.name == head.rpartition("::")[2]]
+    templates = [k for k in found if k.is_template]
+    return next(iter(templates or found), None)
+
+
+def wrapped(scope: tuple[str, ...], conditions: tuple[str, ...], line: str) -> list[str]:
+    """A line in its namespaces, under its conditions."""
+    opened = " ".join(f"namespace {name} {{" for name in scope)
+    return [
+        *(condition for condition in conditions if condition),
+        f"{opened} {line} {'}' * len(scope)}".strip(),
+        *("#endif" for condition in conditions if not condition),
+    ]
+
+
+def expression_line(entry: KernelEntry) -> list[str]:
+    """The directive under which a compiler names the expression that it does not like."""
+    return [f'#line 1 "{EXPRESSIONS}"'] if entry.asked_for else []
+
+
+def reflect_text() -> str:
+    return REFLECT.read_text(encoding="utf-8").replace("#pragma once\n", "")

@@ -1,0 +1,98 @@
+"""Compiler options, and those among them that have a meaning to the loader.
+
+`options` go to the compiler of the backend as they are. Include folders and macros are taken out,
+since the loader has to know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+_INCLUDE = ("-I", "--include-path", "-isystem")
+_DEFINE = ("-D", "--define-macro")
+_UNDEFINE = ("-U", "--undefine-macro")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options taken apart. A macro without a value is "1"; one that is not defined is None."""
+
+    folders: tuple[str, ...] = ()
+    macros: Mapping[str, str | None] = field(default_factory=dict)
+    rest: tuple[str, ...] = ()
+
+    def macro_flags(self) -> list[str]:
+        return [
+            f"-U{name}" if value is None else f"-D{name}={value}"
+            for name, value in self.macros.items()
+        ]
+
+    def decided(self) -> dict[str, int | None]:
+        """The macros as the translator takes them: integers, or certainly not defined."""
+        found: dict[str, int | None] = {}
+        for name, value in self.macros.items():
+            if value is None:
+                found[name] = None
+            else:
+                with suppress(ValueError):
+                    found[name] = int(value, 0)
+        return found
+
+
+def parse_options(options: Iterable[str], defines: Mapping[str, object] | None) -> Options:
+    """Take options apart; `defines` come after the macros among the options, and win.
+
+    Raises:
+        TypeError: an option that is no string, or a single string in the place of a list.
+    """
+    if isinstance(options, str):
+        raise TypeError("options must be a sequence of strings, not one string")
+    words = list(options)
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"an option must be a string, not {word!r}")
+    folders: list[str] = []
+    macros: dict[str, str | None] = {}
+    rest: list[str] = []
+    for option, value in _pairs(words):
+        if option in _INCLUDE:
+            folders.append(value)
+        elif option in _DEFINE:
+            name, _, body = value.partition("=")
+            macros[name] = body if "=" in value else "1"
+        elif option in _UNDEFINE:
+            macros[value] = None
+        else:
+            rest.append(value)
+    for name, definition in (defines or {}).items():
+        macros[name] = _macro_value(definition)
+    return Options(tuple(folders), macros, tuple(rest))
+
+
+def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:
+    """(option, value) for include folders and macros, in all their spellings; ("", word) else."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        for option in (*_INCLUDE, *_DEFINE, *_UNDEFINE):
+            if word == option and at < len(words):
+                yield option, words[at]
+                at += 1
+                break
+            long = option.startswith("--")
+            if word.startswith(option + "=" if long else option) and word != option:
+                yield option, word[len(option) + long :]
+                break
+        else:
+            yield "", word
+
+
+def _macro_value(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return "" if value is None else value
+    if isinstance(value, bool):
+        return str(int(value))
+    return str(value)

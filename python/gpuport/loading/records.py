@@ -1,0 +1,65 @@
+"""What is known about a compiled module: its kernels, what they take, its variables.
+
+Plain tuples, because a module that comes from the cache shall be there at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Parameter(NamedTuple):
+    """One parameter of a kernel. `kind` and `element` are numbers of reflect.h."""
+
+    name: str
+    type: str
+    kind: int
+    size: int
+    alignment: int
+    element: int
+    element_size: int
+    readonly: bool
+
+
+class KernelRecord(NamedTuple):
+    """A kernel. `name` is how it is asked for, `symbol` how the binary calls it."""
+
+    name: str
+    symbol: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({', '.join(p.type or '?' for p in self.parameters)})"
+
+
+class GlobalRecord(NamedTuple):
+    """A variable of the device, and the element that it is made of."""
+
+    name: str
+    symbol: str
+    kind: int
+    element_size: int
+
+
+class ModuleRecord(NamedTuple):
+    """All that the loader has to know to use the files of a module, which are by architecture."""
+
+    kernels: tuple[KernelRecord, ...]
+    globals: tuple[GlobalRecord, ...]
+    compiler: str
+    files: dict[str, str]
+
+    @classmethod
+    def from_json(cls, data: list[Any]) -> ModuleRecord:
+        """From the lists that JSON makes of the tuples."""
+        kernels, variables, compiler, files = data
+        return cls(
+            tuple(
+                KernelRecord(name, symbol, tuple(Parameter(*p) for p in parameters))
+                for name, symbol, parameters in kernels
+            ),
+            tuple(GlobalRecord(*variable) for variable in variables),
+            compiler,
+            files,
+        )

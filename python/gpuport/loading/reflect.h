@@ -1,0 +1,156 @@
+// What a kernel takes, told by the compiler itself: one record a parameter, which the loader reads from the binary.
+// Includes nothing: the run-time compilers have no standard headers.
+#pragma once
+
+struct __half;
+struct __nv_bfloat16;
+
+namespace gpuport {
+namespace reflect {
+
+enum Kind : unsigned char {
+  kOther,  // a struct, by its bytes
+  kBool,
+  kSigned,
+  kUnsigned,
+  kFloat,
+  kHalf,
+  kBfloat16,
+  kPointer,
+  kVoid
+};
+
+struct Record {
+  unsigned char kind, element;  // `element` is what a pointer points to
+  unsigned char readonly;       // whether it points to const
+  unsigned char unused;
+  unsigned size, alignment, element_size;
+};
+
+template <unsigned kCount>
+struct Table {
+  Record record[kCount == 0 ? 1 : kCount];
+};
+
+template <typename T, bool kIsEnum = __is_enum(T)>
+struct KindOf {
+  static constexpr Kind value = kOther;
+};
+template <typename T>
+struct KindOf<T, true> {
+  static constexpr Kind value = KindOf<__underlying_type(T)>::value;
+};
+#define GPUPORT_REFLECT(type, kind)     \
+  template <>                           \
+  struct KindOf<type, false> {          \
+    static constexpr Kind value = kind; \
+  };
+GPUPORT_REFLECT(void, kVoid)
+GPUPORT_REFLECT(bool, kBool)
+GPUPORT_REFLECT(char, char(-1) < char(0) ? kSigned : kUnsigned)
+GPUPORT_REFLECT(signed char, kSigned)
+GPUPORT_REFLECT(unsigned char, kUnsigned)
+GPUPORT_REFLECT(short, kSigned)
+GPUPORT_REFLECT(unsigned short, kUnsigned)
+GPUPORT_REFLECT(int, kSigned)
+GPUPORT_REFLECT(unsigned, kUnsigned)
+GPUPORT_REFLECT(long, kSigned)
+GPUPORT_REFLECT(unsigned long, kUnsigned)
+GPUPORT_REFLECT(long long, kSigned)
+GPUPORT_REFLECT(unsigned long long, kUnsigned)
+GPUPORT_REFLECT(float, kFloat)
+GPUPORT_REFLECT(double, kFloat)
+GPUPORT_REFLECT(__half, kHalf)
+GPUPORT_REFLECT(__nv_bfloat16, kBfloat16)
+#undef GPUPORT_REFLECT
+template <typename T>
+struct KindOf<T*, false> {
+  static constexpr Kind value = kPointer;
+};
+
+template <typename T>
+struct Plain {
+  using type = T;
+  static constexpr bool is_const = false;
+};
+template <typename T>
+struct Plain<const T> {
+  using type = typename Plain<T>::type;
+  static constexpr bool is_const = true;
+};
+template <typename T>
+struct Plain<volatile T> {
+  using type = typename Plain<T>::type;
+  static constexpr bool is_const = false;
+};
+template <typename T>
+struct Plain<const volatile T> {
+  using type = typename Plain<T>::type;
+  static constexpr bool is_const = true;
+};
+
+// Of void and of a type that is only declared: 0.
+template <typename T>
+constexpr unsigned size_of(char (*)[sizeof(T)]) {
+  return unsigned(sizeof(T));
+}
+template <typename T>
+constexpr unsigned size_of(...) {
+  return 0;
+}
+
+template <typename T>
+struct RecordOf {
+  static constexpr Record make() {
+    return {KindOf<typename Plain<T>::type>::value, 0, 0, 0, unsigned(sizeof(T)), unsigned(alignof(T)), 0};
+  }
+};
+template <typename T>
+struct RecordOf<T*> {
+  using Element = typename Plain<T>::type;
+  static constexpr Record make() {
+    return {kPointer,
+            KindOf<Element>::value,
+            Plain<T>::is_const,
+            0,
+            unsigned(sizeof(T*)),
+            unsigned(alignof(T*)),
+            size_of<Element>(nullptr)};
+  }
+};
+template <typename T>
+struct RecordOf<T* const> : RecordOf<T*> {};
+
+template <typename Kernel>
+struct Parameters;
+template <typename... Types>
+struct Parameters<void (*)(Types...)> {
+  static constexpr Table<sizeof...(Types)> make() { return {{RecordOf<Types>::make()...}}; }
+};
+
+template <typename T>
+struct ElementOf {
+  static constexpr Table<1> make() { return {{RecordOf<T*>::make()}}; }
+};
+template <typename T, decltype(sizeof(0)) kCount>
+struct ElementOf<T[kCount]> : ElementOf<T> {};
+
+}  // namespace reflect
+}  // namespace gpuport
+
+// The kernel is an expression of function type, or a pointer to one.
+#define GPUPORT_PARAMETERS(number, specifiers, ...)                                                                   \
+  extern "C" {                                                                                                        \
+  extern specifiers decltype(::gpuport::reflect::Parameters<decltype(+(__VA_ARGS__))>::make())                        \
+      gpuport_parameters_##number;                                                                                    \
+  specifiers decltype(::gpuport::reflect::Parameters<decltype(+(__VA_ARGS__))>::make()) gpuport_parameters_##number = \
+      ::gpuport::reflect::Parameters<decltype(+(__VA_ARGS__))>::make();                                               \
+  }
+
+// The variable's element, in the place of a pointer to it.
+#define GPUPORT_ELEMENT(number, specifiers, variable)                      \
+  extern "C" {                                                             \
+  extern specifiers ::gpuport::reflect::Table<1> gpuport_element_##number; \
+  specifiers ::gpuport::reflect::Table<1> gpuport_element_##number =       \
+      ::gpuport::reflect::ElementOf<decltype(variable)>::make();           \
+  }

@@ -1,0 +1,4 @@
+#pragma once
+#ifndef OFFSET
+#define OFFSET 0.5f
+#endif

@@ -1,0 +1,147 @@
+"""Compiling: sources, headers, macros, options, and the words of a compiler that refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpuport
+from gpuport.loading.cuda_options import host_options
+from gpuport.loading.options import parse_options
+
+WRITE = "__global__ void write(int* p) {\n  *p = VALUE;\n}\n"
+
+
+def value_of(source: str | Path, **how: object) -> int:
+    out = np.full(2, 77, "i4")
+    gpuport.load(source, backend="cpu", **how).write(1, 1, (out,))
+    assert out[1] == 77
+    return int(out[0])
+
+
+def test_macros() -> None:
+    assert value_of(WRITE, defines={"VALUE": 3}) == 3
+    assert value_of(WRITE, defines={"VALUE": "1 + 3"}) == 4
+    assert value_of(WRITE, options=["-DVALUE=5"]) == 5
+    assert value_of(WRITE, options=["-D", "VALUE=5"], defines={"VALUE": True}) == 1
+
+
+def test_headers_as_text() -> None:
+    source = '#include "a/value.h"\n#include <b.h>\n' + WRITE
+    headers = {
+        "a/value.h": '#include "own.h"\n',
+        "a/own.h": "#define VALUE B + 1\n",
+        "b.h": "#define B 8\n",
+    }
+    assert value_of(source, headers=headers) == 9
+
+
+def test_headers_in_folders(tmp_path: Path) -> None:
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "value.h").write_text("#define VALUE 6\n")
+    (tmp_path / "near.h").write_text('#include "../far/far.h"\n')
+    (tmp_path / "far").mkdir()
+    (tmp_path / "project").mkdir()
+    (tmp_path / "far" / "far.h").write_text(
+        "__device__ inline int shifted(int v) {\n"
+        "  __shared__ int held[1];\n  held[0] = v;\n  return held[0] + 1;\n}\n"
+    )
+    source = tmp_path / "project" / "k.cu"
+    source.write_text(
+        '#include <value.h>\n#include "../near.h"\n' + WRITE.replace("VALUE", "shifted(VALUE)")
+    )
+    assert value_of(source, include_dirs=[tmp_path / "include"]) == 7
+    assert value_of(source, options=[f"-I{tmp_path / 'include'}"]) == 7
+
+
+def test_what_cuda_compilers_take_means_the_same_or_nothing() -> None:
+    options = ["-std=c++14", "--use_fast_math", "-lineinfo", "-arch=sm_90", "--maxrregcount", "32"]
+    assert value_of(WRITE, defines={"VALUE": 2}, options=options) == 2
+    assert host_options(["--fmad=false", "-O3", "-Xptxas", "-v", "-w"]) == [
+        "-ffp-contract=off",
+        "-O3",
+        "-w",
+    ]
+    with pytest.raises(gpuport.CompileError, match="--nonsense"):
+        value_of(WRITE, defines={"VALUE": 2}, options=["--nonsense"])
+
+
+def test_options_taken_apart() -> None:
+    words = [
+        "-Ia",
+        "-I",
+        "b",
+        "--include-path=c",
+        "-DX",
+        "--define-macro=Y=2",
+        "-UZ",
+        "-O3",
+        "-D",
+        "W=a=b",
+    ]
+    found = parse_options(words, {"X": None, "N": -1})
+    assert found.folders == ("a", "b", "c")
+    assert dict(found.macros) == {"X": "", "Y": "2", "Z": None, "W": "a=b", "N": "-1"}
+    assert found.rest == ("-O3",)
+    assert found.decided() == {"Y": 2, "Z": None, "N": -1}
+    with pytest.raises(TypeError, match="not one string"):
+        parse_options("-O3", None)
+
+
+def test_errors_name_the_original(tmp_path: Path) -> None:
+    source = tmp_path / "my kernel.cu"
+    source.write_text(
+        '#include "b.h"\n\n__global__ void k(int* p) {\n'
+        "  __shared__ int a[4];\n  p[0] = a[oops];\n}\n"
+    )
+    (tmp_path / "b.h").write_text("#pragma once\n")
+    with pytest.raises(gpuport.CompileError) as caught:
+        gpuport.load(source, backend="cpu")
+    assert f"{source}:5:" in str(caught.value)
+    assert "oops" in str(caught.value)
+    (tmp_path / "b.h").write_text("#pragma once\n\nint wrong(;\n")
+    with pytest.raises(gpuport.CompileError) as caught:
+        gpuport.load(source, backend="cpu")
+    assert f"{tmp_path / 'b.h'}:3:" in str(caught.value)
+    with pytest.raises(gpuport.CompileError, match=r"<source>:2:.*error"):
+        gpuport.load("__global__ void k(int* p) {\n  oops();\n}\n", backend="cpu")
+
+
+def test_an_expression_that_names_nothing() -> None:
+    with pytest.raises(gpuport.CompileError, match=r"name_expressions.*absent"):
+        gpuport.load("__global__ void k() {}\n", backend="cpu", name_expressions=["absent<int>"])
+
+
+def test_what_has_no_counterpart() -> None:
+    with pytest.raises(gpuport.TranslationError, match=r"<source>:2:3: error: inline PTX"):
+        gpuport.load('__global__ void k() {\n  asm("mov.u32 %r0, 1;");\n}\n', backend="cpu")
+
+
+def test_sources_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        gpuport.load(tmp_path / "absent.cu", backend="cpu")
+    with pytest.raises(FileNotFoundError):
+        gpuport.load("absent.cu", backend="cpu")
+
+
+def test_wrong_calls() -> None:
+    with pytest.raises(ValueError, match="no backend 'gpu'"):
+        gpuport.load(WRITE, backend="gpu")
+    with pytest.raises(ValueError, match="warps of 32 and 64"):
+        gpuport.load(WRITE, backend="cpu", warp_size=16)
+    with pytest.raises(ValueError, match="archs"):
+        gpuport.load(WRITE, backend="cpu", archs=["sm_90"])
+    with pytest.raises(TypeError, match="one string"):
+        gpuport.load(WRITE, backend="cpu", name_expressions="k<int>")
+
+
+def test_a_compiler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler -O2")
+    with pytest.raises(gpuport.BackendUnavailableError, match="CXX=no-such-compiler -O2 is no"):
+        value_of(WRITE, defines={"VALUE": 1})
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(gpuport.BackendUnavailableError, match="no C\\+\\+ compiler"):
+        value_of(WRITE, defines={"VALUE": 1})
