@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ def require() -> None:
 
 
 def panels(documents: Sequence[dict[str, Any]]) -> dict[str, dict[str, list[tuple[int, float]]]]:
-    """For each kind of work, and in it for each library, the rate at each number of elements."""
+    """For each kind of work, and in it for each library, the rate by the length of a row."""
     found: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for document in documents:
         work = ""
@@ -35,7 +34,7 @@ def panels(documents: Sequence[dict[str, Any]]) -> dict[str, dict[str, list[tupl
             if row["family"] == "segmented":
                 work = f"segmented {work}"
             lines = found.setdefault(work, {})
-            size = prod(row["shape"])
+            size = row["shape"][-1]
             if copies:
                 best = max(copy["gb_per_s"] for copy in copies)
                 lines.setdefault("copy", []).append((size, best))
@@ -99,7 +98,7 @@ def _panel(axis: Any, work: str, lines: dict[str, list[tuple[int, float]]]) -> N
     axis.set_xscale("log", base=2)
     axis.set_ylim(bottom=0)
     axis.set_title(work, fontsize=10)
-    axis.set_xlabel("elements")
+    axis.set_xlabel("elements of a row")
     axis.set_ylabel("GB/s")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7)

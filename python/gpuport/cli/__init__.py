@@ -15,6 +15,8 @@ COMMANDS: Final = {
     "info": "gpuport.cli.info",
     "check": "gpuport.cli.check",
     "bench": "gpuport.cli.bench",
+    "compare": "gpuport.cli.compare",
+    "traffic": "gpuport.cli.traffic",
     "hipify": "gpuport.cli.hipify",
     "lint": "gpuport.linting.command",
     "inspect": "gpuport.inspection.command",

@@ -46,8 +46,8 @@ class Workload:
         return self.expected.shape
 
     @property
-    def axis(self) -> int | None:
-        return None if len(self.shape.shape) == 1 else len(self.shape.shape) - 1
+    def result_nbytes(self) -> int:
+        return self.expected.size * _item(self.result)
 
 
 def _item(dtype: str) -> int:
