@@ -31,12 +31,14 @@ from gpuport.ops import (
     log_softmax,
     logsumexp,
     max,
+    merge_softmax_states,
     min,
     nonzero,
     segmented_max,
     segmented_min,
     segmented_sum,
     softmax,
+    softmax_state,
     sum,
 )
 
@@ -85,12 +87,14 @@ __all__ = [
     "log_softmax",
     "logsumexp",
     "max",
+    "merge_softmax_states",
     "min",
     "nonzero",
     "segmented_max",
     "segmented_min",
     "segmented_sum",
     "softmax",
+    "softmax_state",
     "sum",
 ]
 

@@ -37,7 +37,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a call takes place: x's library, where x lives, and where the kernels run."""
+    """Where a call takes place: x's library, where x lives, and where the kernels run.
+
+    `name` is what the function calls x.
+    """
 
     kind: Kind
     home: Place
@@ -45,6 +48,7 @@ class Site:
     native: NativeModule
     ordinal: int
     stream: int
+    name: str = "x"
 
     @property
     def is_staged(self) -> bool:
@@ -52,16 +56,17 @@ class Site:
         return self.home != self.work
 
 
-def find_site(x: Any, options: Options) -> Site:
-    kind = kind_of(x, "x")
-    home = kind.place(x, "x")
+def find_site(x: Any, options: Options, name: str = "x") -> Site:
+    kind = kind_of(x, name)
+    home = kind.place(x, name)
     backend = home.backend if options.backend is None else options.backend
     native = usable_module(backend)
     if home != HOST and backend != home.backend:
-        raise ValueError(f"backend={backend!r}, but x is on {home}: copy it to the host first")
+        raise ValueError(f"backend={backend!r}, but {name} is on {home}: copy it to the host first")
     work = home if backend == home.backend else Place(backend, 0)
     ordinal = _ordinal(work, options.warp_size)
-    return Site(kind, home, work, native, ordinal, resolve_stream(options.stream, kind, x, work))
+    stream = resolve_stream(options.stream, kind, x, work)
+    return Site(kind, home, work, native, ordinal, stream, name)
 
 
 def _ordinal(work: Place, asked: int | None) -> int:
@@ -74,6 +79,14 @@ def _ordinal(work: Place, asked: int | None) -> int:
         has = " and ".join(str(s) for s in sorted(sizes))
         raise ValueError(f"warp_size={asked!r}: {work} has warps of {has} lanes")
     return sizes[size]
+
+
+def state_view(function: str, state: Any, argument: str, site: Site) -> View:
+    """One array of a softmax state, with the first array of the call."""
+    view = _view_beside(state, argument, site)
+    if view.dtype not in ("float32", "float64"):
+        raise TypeError(f"{function}: {argument} must be float32 or float64, not {view.dtype}")
+    return _aligned(view, argument)
 
 
 def source_view(function: str, x: Any, site: Site) -> View:
@@ -94,7 +107,7 @@ def _kind_beside(array: Any, argument: str, site: Site, *others: Place) -> Kind:
     kind = kind_of(array, argument)
     place = kind.place(array, argument)
     if place != site.home and place not in others:
-        raise ValueError(f"{argument} is on {place}, x on {site.home}")
+        raise ValueError(f"{argument} is on {place}, {site.name} on {site.home}")
     return kind
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,15 @@ class Default:
 
 # The fastest variant that fits: the first of the family that computes the operation, takes the row,
 # and repeats bit for bit where the caller asks for that. A warp a row wins while a row is too short
-# to keep a block busy; a look-back scan is exact for integers only.
+# to keep a block busy; a look-back scan is exact for integers only. What none of these computes is
+# left to the first kernel that does, by the registry's order.
 _DEFAULTS: dict[str, tuple[Default, ...]] = {
     "reduce": (Default("single_pass"),),
-    "scan": (Default("lookback", dtypes=EXACT), Default("reduce_scan")),
+    "scan": (
+        Default("short_rows", longest=256),
+        Default("lookback", dtypes=EXACT),
+        Default("reduce_scan"),
+    ),
     "argmax": (Default("single_pass"),),
     "compact": (Default("two_pass"),),
     "segmented": (Default("merge_path"),),
@@ -45,8 +51,10 @@ class Operation:
     """What a function computes.
 
     `result_dtype` maps the dtype of x, or raises. `compute_dtype` maps that and the result's to
-    what the kernel reads; where it is not x's own, x is copied and converted. A kernel that writes
-    `results` arrays of one shape and dtype gives a tuple of them.
+    what the kernel reads; where it is not x's own, x is copied and converted. `kernel_op` maps both
+    to the operation that a kernel has to compute, where that is not `op`. A kernel that writes
+    `results` arrays of one shape and dtype gives a tuple of them; one that also writes `flags` says
+    of each result whether it is out of range.
     """
 
     function: str
@@ -57,7 +65,9 @@ class Operation:
     any_order: Callable[[str], bool] = lambda dtype: False
     has_identity: bool = True
     compute_dtype: Callable[[str, str], str] = lambda source, result: source
+    kernel_op: Callable[[str, str], str] | None = None
     results: int = 1
+    flags: bool = False
 
 
 def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, options: Options) -> Any:
@@ -68,8 +78,9 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
     axes = normalize_axes(axis, len(source.shape))
     dtype = operation.result_dtype(source.dtype)
     compute = operation.compute_dtype(source.dtype, dtype)
+    op = operation.kernel_op(source.dtype, dtype) if operation.kernel_op else operation.op
     length = math.prod(source.shape[d] for d in axes)
-    kernel = choose_kernel(function, operation.family, operation.op, site, compute, length, options)
+    kernel = choose_kernel(function, operation.family, op, site, compute, length, options)
     shape = source.shape
     if operation.reduces:
         shape = tuple(n for d, n in enumerate(shape) if d not in axes)
@@ -84,6 +95,8 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
         keep = None if keep is None else session.upload(keep, site.work)
     if keep is not None:
         keep = keep.broadcast_to(source.shape)
+    if operation.flags:
+        refuse_capture(site, function, "overflow='raise'")
     if options.nonfinite == "raise":
         refuse_capture(site, function, "nonfinite='raise'")
         if keep is not None:
@@ -93,7 +106,18 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
     def write(*targets: View) -> None:
         any_order = operation.any_order(source.dtype)
         x = source if compute == source.dtype else session.matrix_copy(source, axes, compute)
-        session.run(kernel.name, operation.op, x, targets, keep, axes, any_order=any_order)
+
+        def run(*into: View) -> None:
+            session.run(kernel.name, op, x, into, keep, axes, any_order=any_order)
+
+        if operation.flags:
+            (target,) = targets
+            result, flags = session.allocate(shape, dtype), session.allocate(shape, "bool")
+            run(result, flags)
+            _require_in_range(function, session, dtype, flags)
+            session.copy(result, target)
+        else:
+            run(*targets)
 
     if operation.results > 1:
         return deliver_all(site, session, x, shape, dtype, operation.results, write)
@@ -108,7 +132,7 @@ def choose_kernel(
     table = kernel_table(site.work.backend)
     prefix = f"{family}."
     if options.variant is None:
-        kernel = next(
+        fitting = (
             kernel
             for default in _DEFAULTS[family]
             if op in (kernel := table[prefix + default.variant]).operations
@@ -116,6 +140,11 @@ def choose_kernel(
             and dtype in default.dtypes
             and (dtype in kernel.repeatable or not options.deterministic)
         )
+        others = (k for name, k in table.items() if name.startswith(prefix) and op in k.operations)
+        found = next(chain(fitting, others), None)
+        if found is None:
+            raise ValueError(f"{function}: no kernel of this build computes {op}")
+        kernel = found
     else:
         name = prefix + str(options.variant).removeprefix(prefix)
         if name not in table:
@@ -123,7 +152,10 @@ def choose_kernel(
             raise ValueError(f"{function} has no variant {options.variant!r}; there are {known}")
         kernel = table[name]
     if op not in kernel.operations:
-        raise ValueError(f"{kernel.name} computes {', '.join(kernel.operations)}, not {op}")
+        able = ", ".join(k for k in table if k.startswith(prefix) and op in table[k].operations)
+        raise ValueError(
+            f"{kernel.name} computes {', '.join(kernel.operations)}, not {op}; {able} does"
+        )
     if dtype not in kernel.dtypes:
         raise ValueError(f"{kernel.name} takes {', '.join(kernel.dtypes)}, not {dtype}")
     if options.deterministic and dtype not in kernel.repeatable:
@@ -215,6 +247,16 @@ def require_finite(function: str, session: Session, x: View, kept: View | None) 
             first = int(np.argmax(bad)) if bad.any() else -1
     if first >= 0:
         raise ValueError(f"{function}: x is not finite at index {_index(first, x.shape)}")
+
+
+def _require_in_range(function: str, session: Session, dtype: str, flags: View) -> None:
+    """OverflowError for the first result whose flag is set."""
+    flagged = _on_host(session, flags)
+    if not flagged.any():
+        return
+    where = int(np.argmax(flagged))
+    row = f" of the row at index {_index(where, flagged.shape)}" if flagged.shape else ""
+    raise OverflowError(f"{function}: a running sum{row} leaves {dtype}")
 
 
 def _require_something(function: str, session: Session, mask: View, axes: Ints) -> None:

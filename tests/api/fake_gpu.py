@@ -65,10 +65,10 @@ class FakeModule:
             "softmax": ["softmax", "log_softmax", "logsumexp"],
         }
 
-        def record(name: str, dtypes: Any, repeatable: Any = ALL) -> dict[str, Any]:
+        def record(name: str, dtypes: Any, repeatable: Any = ALL, op: str = "") -> dict[str, Any]:
             return {
                 "name": name,
-                "operations": operations[name.partition(".")[0]],
+                "operations": op.split() or operations[name.partition(".")[0]],
                 "dtypes": list(dtypes),
                 "repeatable": [dtype for dtype in dtypes if dtype in repeatable],
                 "limits": "",
@@ -79,7 +79,9 @@ class FakeModule:
             record("reduce.serial", ("int32", "float32", "float64")),
             record("reduce.atomic", ("int32", "float32", "float64"), repeatable=EXACT),
             record("reduce.single_pass", ALL),
+            record("reduce.checked", EXACT, op="checked_sum"),
             record("scan.serial", ("int32", "float32", "float64")),
+            record("scan.short_rows", ALL),
             record("scan.lookback", ALL, repeatable=EXACT),
             record("scan.reduce_scan", ALL),
             record("argmax.single_pass", ALL),
@@ -88,6 +90,7 @@ class FakeModule:
             record("softmax.serial", ("float32", "float64")),
             record("softmax.online_shuffle", FLOATS),
             record("softmax.warp_row", FLOATS),
+            record("softmax.merge_states", FLOATS, op="merge_softmax_states"),
         ]
 
     def device_count(self) -> int:
@@ -134,6 +137,12 @@ class FakeModule:
         x = _array(address, dtype, (rows, cols), strides) if cols else np.empty((rows, 0), dtype)
         keep = None if mask is None else _array(mask[0], mask[1], (rows, cols), mask[2:])
         address, result, row_stride, col_stride = output
+        if op == "checked_sum":
+            running = np.cumsum(x.astype(object), axis=1)
+            limits = np.iinfo(output[1])
+            flags = _array(*more_outputs[0][:2], (rows,), more_outputs[0][2:3])
+            flags[...] = ((running > limits.max) | (running < limits.min)).any(axis=1)
+            op = "sum"
         reduces = op in ("sum", "max", "min", "argmax", "argmin", "logsumexp")
         shape = (rows,) if reduces else (rows, cols)
         target = _array(address, result, shape, (row_stride, col_stride)[: len(shape)])

@@ -65,11 +65,13 @@ def test_device_arrays_stay_where_they_are(fake_cuda: FakeModule) -> None:
 
 
 def test_defaults(fake_cuda: FakeModule) -> None:
+    long = np.resize(ROW, 257)
     for dtype, variant in (("int16", "lookback"), ("bool", "lookback"), ("float32", "reduce_scan")):
-        gpuport.inclusive_scan(device(ROW.astype(dtype)))
-        gpuport.inclusive_scan(device(ROW.astype(dtype)), deterministic=True)
-        assert kernels(fake_cuda)[-2:] == [f"scan.{variant}"] * 2
-    gpuport.inclusive_scan(device(ROW), dtype=float)
+        for row, chosen in ((ROW, "short_rows"), (long, variant)):
+            gpuport.inclusive_scan(device(row.astype(dtype)))
+            gpuport.inclusive_scan(device(row.astype(dtype)), deterministic=True)
+            assert kernels(fake_cuda)[-2:] == [f"scan.{chosen}"] * 2
+    gpuport.inclusive_scan(device(long), dtype=float)
     assert kernels(fake_cuda)[-1] == "scan.reduce_scan"
 
 

@@ -224,3 +224,19 @@ def test_any_length(lengths: tuple[int, int], variant: str, seed: int, warp_size
         np.testing.assert_array_equal(
             function(x, variant=variant, warp_size=warp_size), reference(function, x, 1, np.int64)
         )
+
+
+@pytest.mark.parametrize("cols", [1, 7, 16, 64, 65, 130, 256])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint8"])
+def test_short_rows_have_the_same_bits_in_any_layout(cols: int, dtype: str, warp_size: int) -> None:
+    x = sample((97, cols), dtype) if dtype == "uint8" else np.empty((97, cols), dtype)
+    if dtype != "uint8":
+        x[...] = np.random.default_rng(cols).normal(size=x.shape)
+    on: dict[str, Any] = {"variant": "short_rows", "warp_size": warp_size}
+    whole = gpuport.inclusive_scan(x, axis=1, **on)
+    beside = gpuport.inclusive_scan(np.ascontiguousarray(x.T), axis=0, **on)
+    assert beside.T.tobytes() == whole.tobytes()
+    out = np.empty((97, 2 * cols), whole.dtype)[:, ::-2]
+    gpuport.inclusive_scan(x[::-1], axis=1, out=out, **on)
+    assert out[::-1].tobytes() == whole.tobytes()
+    assert gpuport.inclusive_scan(x, axis=1, warp_size=warp_size).tobytes() == whole.tobytes()

@@ -45,6 +45,7 @@ from gpuport.ops._reduce import max, min, sum
 from gpuport.ops._scan import exclusive_scan, inclusive_scan
 from gpuport.ops._segmented import segmented_max, segmented_min, segmented_sum
 from gpuport.ops._softmax import log_softmax, logsumexp, softmax
+from gpuport.ops._softmax_state import merge_softmax_states, softmax_state
 
 __all__ = [
     "argmax",
@@ -55,11 +56,13 @@ __all__ = [
     "log_softmax",
     "logsumexp",
     "max",
+    "merge_softmax_states",
     "min",
     "nonzero",
     "segmented_max",
     "segmented_min",
     "segmented_sum",
     "softmax",
+    "softmax_state",
     "sum",
 ]

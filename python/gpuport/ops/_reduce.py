@@ -16,6 +16,8 @@ def sum(
     axis: int | tuple[int, ...] | None = None,
     dtype: Any = None,
     out: Any = None,
+    overflow: str = "wrap",
+    compensated: bool = False,
     *,
     backend: str | None = None,
     variant: str | None = None,
@@ -37,21 +39,50 @@ def sum(
             x's own for floats. Allowed too: float64 for all, float32 for float16 and bfloat16,
             int64 for unsigned of up to 32 bits, uint64 for bool.
         out: see the module.
+        overflow: "wrap", or "raise": OverflowError where a sum of integers, taken from left to
+            right in C order, leaves the accumulator (int64 or uint64) at any point, also if later
+            elements would bring it back. This waits for the device, so it is refused while a graph
+            is captured. Nothing is written to out then.
+        compensated: sum the rounding errors of float additions too. The result is off by at most
+            half a unit in its last place, of its own dtype, and n**2 * 2**-105 times the sum of
+            magnitudes: for n up to 2**26 less than a double can show. The order of the additions
+            is fixed, so it repeats bit for bit. NaN and infinities propagate as in any sum. Sums
+            of integers are exact without it.
 
     Returns:
         An array of x's shape without the axes.
 
     Raises:
-        TypeError: x, dtype or out of an unsupported dtype.
+        TypeError: x, dtype or out of an unsupported dtype; overflow="raise" for a float result.
         ValueError: an axis out of bounds, an unfit out, variant or keyword.
+        OverflowError: see overflow; names the position of the first such row.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
+    if overflow not in ("wrap", "raise"):
+        raise ValueError(f"overflow must be 'wrap' or 'raise', not {overflow!r}")
+    if not isinstance(compensated, bool):
+        raise TypeError(f"compensated must be True or False, not {compensated!r}")
+    checked = overflow == "raise"
 
     def exact(name: str) -> bool:
-        return name in EXACT and sum_result(name, dtype) in EXACT
+        return not checked and name in EXACT and sum_result(name, dtype) in EXACT
+
+    def kernel_op(source: str, result: str) -> str:
+        if checked and result not in EXACT:
+            raise TypeError(f"sum: overflow='raise' is for integer sums, not for {result}")
+        if checked:
+            return "checked_sum"
+        return "compensated_sum" if compensated and result not in EXACT else "sum"
 
     operation = Operation(
-        "sum", "reduce", "sum", lambda name: sum_result(name, dtype), reduces=True, any_order=exact
+        "sum",
+        "reduce",
+        "sum",
+        lambda name: sum_result(name, dtype),
+        reduces=True,
+        any_order=exact,
+        kernel_op=kernel_op,
+        flags=checked,
     )
     return perform(operation, x, axis, None, out, options)
 

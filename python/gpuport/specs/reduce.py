@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpuport.specs import sums
 from gpuport.testing.case import (
     Answer,
     Case,
@@ -288,4 +289,13 @@ SPECS = (
     ReduceSpec("warp_shuffle", TEACHING, additions=_block, benchmark=LARGE),
     ReduceSpec("hierarchical", TEACHING, additions=lambda n: _tree(n) + 8, benchmark=LARGE),
     ReduceSpec("single_pass", ALL, additions=_warp_or_blocks, benchmark=SWEEP + LARGE[2:]),
+    ReduceSpec(
+        "atomic",
+        TEACHING,
+        deterministic=False,
+        repeatable=("int32",),
+        additions=lambda n: 100 + math.ceil(n / 16384),
+        benchmark=LARGE,
+    ),
+    *sums.SPECS,
 )

@@ -62,6 +62,7 @@ class ScanSpec(Spec):
 
     additions: Callable[[int], int] = field(kw_only=True)
     one_thread: bool = False
+    few_lanes: bool = False  # a row: rows of every number are quick, long ones are not
     family: str = field(default="scan", init=False)
 
     def cases(self, target: Target) -> Iterator[Case]:
@@ -72,11 +73,11 @@ class ScanSpec(Spec):
             yield from self._orders()
 
     def _sizes(self) -> Iterator[Case]:
-        """Whole arrays. A single thread is spared the longest ones, except once."""
+        """Whole arrays. A few lanes or one are spared the longest ones, except once."""
         for dtype in self.dtypes:
             for op in OPS:
                 sizes: tuple[int, ...] = SMALL_SIZES
-                if (dtype, op) in LARGE_SCANS[: 1 if self.one_thread else None]:
+                if (dtype, op) in LARGE_SCANS[: 1 if self.one_thread or self.few_lanes else None]:
                     sizes = SIZES
                 for size in sizes:
                     yield Case(
@@ -87,7 +88,7 @@ class ScanSpec(Spec):
                     )
         for op in OPS:
             yield Case(op, self.dtypes[0], (), axis=-1, quick=True)
-        if self.dtypes == ALL:
+        if self.dtypes == ALL and not self.few_lanes:
             # More than 1,024 tiles of 2,048: from here on a block goes through several.
             yield Case(OPS[1], "int32", (2200001,), axis=0)
 
@@ -116,7 +117,7 @@ class ScanSpec(Spec):
                 yield Case(op, "int32", (3, 65, 4), axis=along)
         for shape in LONG_ROWS:
             yield Case("inclusive_scan", "int32", shape, axis=1)
-        if target.is_gpu or self.one_thread:
+        if target.is_gpu or self.one_thread or self.few_lanes:
             # A block for each row takes seconds on the CPU.
             for shape in MANY_ROWS:
                 yield Case("inclusive_scan", "int32", shape, axis=1)
@@ -166,8 +167,8 @@ class ScanSpec(Spec):
             for op in OPS:
                 for size in (65, 1025, 4099, 513 if self.one_thread else 70001):
                     yield Case(op, "int32", (size,), axis=0, order=order, quick=size == 1025)
-                for shape in ((33, 33), (7, 1025), (3, 9001)):
-                    yield Case(op, "int32", shape, axis=1, order=order)
+                for shape in ((33, 33), (65, 130), (7, 1025), (3, 9001)):
+                    yield Case(op, "int32", shape, axis=1, order=order, quick=shape == (33, 33))
 
     def problem(self, case: Case) -> Problem:
         x = make(case.regime, case.shape, case.dtype)
@@ -238,6 +239,10 @@ LARGE = (
     Shape("float32", (2**24,), "the same in f32"),
     Shape("int32", (4096, 4096), "rows of two tiles"),
 )
+SHORT = (
+    Shape("int32", (1000000, 16), "many rows of a few elements"),
+    Shape("float32", (65536, 256), "rows of a few hundred"),
+)
 
 SWEEP = tuple(
     Shape(dtype, (size,), "from launch cost to streaming")
@@ -259,4 +264,5 @@ SPECS = (
         benchmark=SWEEP + LARGE[2:],
     ),
     ScanSpec("reduce_scan", ALL, additions=_tiles, benchmark=SWEEP + LARGE[2:]),
+    ScanSpec("short_rows", ALL, few_lanes=True, additions=lambda n: n + 20, benchmark=SHORT),
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gpuport.specs import softmax_state
 from gpuport.testing.case import (
     Answer,
     Case,
@@ -328,4 +329,5 @@ SPECS = (
     SoftmaxSpec("grid_stride", ("float32", "float64"), merges=_block, benchmark=LABS),
     SoftmaxSpec("split_row", FLOATS, merges=_block, benchmark=LONG),
     SoftmaxSpec("warp_row", FLOATS, merges=lambda n: math.ceil(n / 32) + 6, benchmark=SHORT),
+    *softmax_state.SPECS,
 )

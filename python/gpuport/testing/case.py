@@ -38,7 +38,7 @@ class Case:
     mask: str | None = None
     segments: str | None = None
     order: int = 0  # seed of the order of lanes, warps and blocks on the CPU; 0 is launch order
-    refused: bool = False  # the kernel must say no, by a ValueError, and write nothing
+    refused: bool = False  # the kernel must say no, by its problem's exception, and write nothing
     invariants: bool = False  # also the checks that need more than one call
     quick: bool = False  # part of `check --quick`
 
@@ -92,10 +92,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
+    """Operands by the names of the arguments; `a.m` and `a.d` are the pair that is argument a."""
+
     operands: Mapping[str, Operand | Sparse]
     options: Mapping[str, Any]
     answer: Answer
     takes_out: bool = True
+    refusal: type[Exception] = ValueError  # what a case that must be refused raises
 
 
 @dataclass(frozen=True, slots=True)

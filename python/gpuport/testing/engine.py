@@ -162,9 +162,10 @@ def _checked_call(
 def _check_refusal(case: Case, problem: Problem, machine: Machine) -> None:
     try:
         got = _checked_call(case, problem, machine)
-    except ValueError:
+    except problem.refusal:
         return
-    difference = Difference("took an input that its limits exclude", "ValueError", str(got.dtype))
+    expected = problem.refusal.__name__
+    difference = Difference("took an input that its limits exclude", expected, str(got.dtype))
     raise _WrongError("not refused", difference)
 
 

@@ -36,19 +36,28 @@ def _call(kernel: str, target: Target) -> Call:
     _, _, variant = kernel.partition(".")
 
     def call(op: str, arrays: Mapping[str, Any], options: Mapping[str, Any], out: Any) -> Any:
-        keywords = {**arrays, **options}
-        x = keywords.pop("x")
+        keywords: dict[str, Any] = {}
+        for name, array in arrays.items():
+            argument, dot, _ = name.partition(".")
+            keywords[argument] = (*keywords.get(argument, ()), array) if dot else array
         if out is not None:
             keywords["out"] = out
         return getattr(gpuport, op)(
-            x, **keywords, backend=target.backend, variant=variant, warp_size=target.warp_size
+            **keywords,
+            **options,
+            backend=target.backend,
+            variant=variant,
+            warp_size=target.warp_size,
         )
 
     return call
 
 
 def _read(result: Any) -> tuple[Array, str]:
-    """What lies in a returned array, and its dtype."""
+    """What lies in a returned array, and its dtype; of several, in all of them."""
+    if isinstance(result, tuple):
+        parts = [_read(part) for part in result]
+        return np.stack([stored for stored, _ in parts]), parts[0][1]
     if isinstance(result, DeviceArray):
         stored = np.empty(result.shape, dtypes.storage(result.dtype))
         if stored.size:

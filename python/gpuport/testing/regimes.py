@@ -42,6 +42,10 @@ def _limits(dtype: str) -> tuple[float, float]:
     return int(info.min), int(info.max)
 
 
+def _greatest(dtype: str) -> float:
+    return _limits(dtype)[1]
+
+
 def _small(rng: np.random.Generator, shape: Shape, dtype: str, _: int) -> Array:
     low, high = (-9, 9) if _limits(dtype)[0] < 0 else (0, min(9, int(_limits(dtype)[1])))
     return rng.integers(low, high, shape, endpoint=True).astype(values(dtype))
@@ -147,7 +151,33 @@ def _extremes(_: np.random.Generator, shape: Shape, dtype: str, __: int) -> Arra
     array = np.zeros(shape, dtype=values(dtype))
     flat = array.reshape(-1)
     flat[::3], flat[1::3] = 10000, -10000
-    return array
+    return round_to(array, dtype)
+
+
+def _prefix(at_first: Callable[[str], float], step: int) -> Make:
+    """Zeros, but for a first element, `step` at `index` and its opposite one place later."""
+
+    def make_prefix(_: np.random.Generator, shape: Shape, dtype: str, index: int) -> Array:
+        array = np.zeros(shape, dtype=values(dtype))
+        rows = array.reshape(-1, shape[-1])
+        rows[:, 0] = at_first(dtype)
+        rows[:, index] += array.dtype.type(step)
+        if _limits(dtype)[0] < 0:
+            rows[:, index + 1] -= array.dtype.type(step)
+        return array
+
+    return make_prefix
+
+
+def _swamped(_: np.random.Generator, shape: Shape, dtype: str, __: int) -> Array:
+    big = min(1e8, _limits(dtype)[1] / 2)
+    pattern = np.array([big, 1, -big, 0.25])
+    return round_to(np.resize(pattern, shape), dtype)
+
+
+def _harmonic(_: np.random.Generator, shape: Shape, dtype: str, __: int) -> Array:
+    place = np.arange(1, math.prod(shape) + 1, dtype=np.float64).reshape(shape)
+    return round_to(np.where(place % 2 == 1, 1, -1) / place, dtype)
 
 
 REGIMES: Final[dict[str, Regime]] = {
@@ -157,7 +187,7 @@ REGIMES: Final[dict[str, Regime]] = {
     "spread": Regime("-50 to 99.5: overflows f32 unless the maximum is subtracted", _spread),
     "ones": Regime("narrow accumulators stall: bf16 at 256, f16 at 2048", _constant(lambda _: 1)),
     "zeros": Regime("nothing is kept, everything ties", _constant(lambda _: 0)),
-    "greatest": Regime("the sum leaves the input type", _constant(lambda t: _limits(t)[1])),
+    "greatest": Regime("the sum leaves the input type", _constant(_greatest)),
     "least": Regime("data equal to the identity of max", _constant(lambda t: _limits(t)[0])),
     "ties": Regime("few distinct values", _ties),
     "below_zero": Regime("a maximum that starts at 0 is wrong", _below_zero),
@@ -179,5 +209,10 @@ REGIMES: Final[dict[str, Regime]] = {
     "steps": Regime("multiples of 1/64: a shift by 1024 is exact", _steps),
     "ramp": Regime("the maximum moves with every element", _ramp),
     "extremes": Regime("[10000, -10000, 0]: exp overflows or underflows outright", _extremes),
+    "brim": Regime("a running sum that just fits", _prefix(lambda t: _limits(t)[1] - 1, 1)),
+    "over": Regime("a running sum that leaves the type and comes back", _prefix(_greatest, 1)),
+    "under": Regime("the same at the lower end", _prefix(lambda t: _limits(t)[0], -1)),
+    "swamped": Regime("large terms that cancel: small ones between them are lost", _swamped),
+    "harmonic": Regime("an alternating series: rounding errors add up", _harmonic),
     "sparse": Regime("past 2^31 elements: an index of 32 bits wraps", _small),
 }
