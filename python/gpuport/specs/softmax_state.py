@@ -101,7 +101,77 @@ def _mask(name: str, shape: tuple[int, ...]) -> Array:
     return mask
 
 
+@dataclass(frozen=True)
+class MergeSpec(Spec):
+    """Two states of every place merged. The regime is that of both maxima."""
+
+    family: str = field(default="softmax", init=False)
+
+    def cases(self, target: Target) -> Iterator[Case]:
+        op = "merge_softmax_states"
+        for dtype in self.dtypes:
+            for size in SIZES:
+                again, quick = size in (33, 4099), size in QUICK
+                yield Case(op, dtype, (size,), "normal", invariants=again, quick=quick)
+            for shape in ((), (3, 65, 4), (33, 33), MANY_ROWS[0]):
+                yield Case(op, dtype, shape, "normal")
+            for regime in ("spread", "ties", "near_1e38", "extremes", "steps", "far_below"):
+                yield Case(op, dtype, (130,), regime, quick=regime == "spread")
+            for regime in ("all_minus_inf", "all_inf", "nan@64", "inf@64", "minus_inf@64"):
+                yield Case(op, dtype, (130,), regime)
+            for layout in LAYOUTS:
+                yield Case(op, dtype, (65,), "normal", layout=layout)
+                yield Case(op, dtype, (33, 33), "normal", layout=layout)
+            for empty in ("a", "b", "both"):
+                for size in (1, 33, 1025):
+                    for regime in ("normal", "nan@0", "inf@0", "signed_zeros"):
+                        yield Case(op, dtype, (size,), regime, segments=empty, quick=size == 33)
+        if not target.is_gpu:
+            for order in (1, 2, 3):
+                for size in (65, 1025, 4099):
+                    yield Case(op, "float32", (size,), "normal", order=order, quick=size == 1025)
+
+    def problem(self, case: Case) -> Problem:
+        """`segments` names a state that is empty everywhere."""
+        states: dict[str, Array] = {}
+        for name in ("a", "b"):
+            m = make(case.regime, case.shape, case.dtype)
+            d = np.abs(make("uniform", (*case.shape, 1), case.dtype))[..., 0] + m.dtype.type(0.5)
+            if name == "b":  # other numbers
+                m, d = np.flip(m), np.flip(d)
+            if case.segments in (name, "both"):
+                m, d = np.full_like(m, -math.inf), np.zeros_like(d)
+            states |= {f"{name}.m": m, f"{name}.d": np.where(np.isneginf(m), 0, d).astype(m.dtype)}
+        operands = {
+            name: Operand(values, case.dtype, case.layout) for name, values in states.items()
+        }
+        return Problem(operands, {}, self.answer(case, states), takes_out=False)
+
+    def answer(self, case: Case, states: Mapping[str, Array]) -> Answer:
+        am, ad, bm, bd = (x.astype(np.longdouble) for x in states.values())
+        if case.segments is not None:  # the other one, bit for bit
+            kept = "b" if case.segments == "a" else "a"
+            return Answer(np.stack([states[f"{kept}.m"], states[f"{kept}.d"]]), case.dtype)
+        with np.errstate(all="ignore"):
+            m = np.where(bm > am, bm, am)
+            terms = [
+                np.where(d == 0, 0, d * np.where(top == m, 1, np.exp(top - m)))
+                for top, d in ((am, ad), (bm, bd))
+            ]
+            unit = unit_roundoff(case.dtype)
+            distance = np.nan_to_num(np.abs(am - bm), posinf=0, nan=0)
+            bound = np.nan_to_num((terms[0] + terms[1]) * (distance + 8) * unit)
+        bound = np.stack([np.zeros(m.shape), bound + smallest(case.dtype)])
+        return Answer(np.stack([m, terms[0] + terms[1]]), case.dtype, bound, "rounding of exp")
+
+    def invariants(self, case: Case) -> Mapping[str, Invariant]:
+        return {"not repeatable": repeats(3)}
+
+
 SHORT = Shape("float32", (131072, 32), "rows of one warp")
 LONG = Shape("float32", (128, 262144), "vocabulary-sized rows")
 
-SPECS: tuple[Spec, ...] = (StateSpec("row_state", FLOATS, benchmark=(SHORT, LONG)),)
+SPECS: tuple[Spec, ...] = (
+    StateSpec("row_state", FLOATS, benchmark=(SHORT, LONG)),
+    MergeSpec("merge_states", ("float32", "float64")),
+)
