@@ -238,7 +238,7 @@ def kernel_table(name: str) -> dict[str, Kernel]:
             doc=record["doc"],
             operations=tuple(record["operations"]),
             repeatable=tuple(record["repeatable"]),
-            rules=_rules.of_kernel(record["name"]),
+            rules=_rules.of_kernel(record["name"], record["operations"]),
         )
         for record in native_module(name).kernels()
     }

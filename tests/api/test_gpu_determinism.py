@@ -20,7 +20,12 @@ FUNCTIONS = {
     "segmented": ("segmented_sum", "segmented_max", "segmented_min"),
     "softmax": ("softmax", "log_softmax", "logsumexp"),
 }
-KERNELS = [k for k in gpuport.kernels() if k.name.partition(".")[0] in FUNCTIONS]
+KERNELS = [
+    kernel
+    for kernel in gpuport.kernels()
+    if (names := FUNCTIONS.get(kernel.name.partition(".")[0]))
+    and any(name.removeprefix("segmented_") in kernel.operations for name in names)
+]
 # Several blocks and tiles a row, some rows, and no multiple of anything.
 SHAPES = {
     "reduce": (3, 200_003),
