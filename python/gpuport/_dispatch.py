@@ -152,7 +152,9 @@ def choose_kernel(
             raise ValueError(f"{function} has no variant {options.variant!r}; there are {known}")
         kernel = table[name]
     if op not in kernel.operations:
-        able = ", ".join(k for k in table if k.startswith(prefix) and op in table[k].operations)
+        able = next(
+            (k for k in table if k.startswith(prefix) and op in table[k].operations), "none"
+        )
         raise ValueError(
             f"{kernel.name} computes {', '.join(kernel.operations)}, not {op}; {able} does"
         )
