@@ -112,18 +112,28 @@ def test_capture_and_replay(torch: Any, side: Any) -> None:  # noqa: F811
 
 def test_integer_results_under_load_are_always_the_same(torch: Any) -> None:  # noqa: F811
     """A stale partial or a torn index shows once in thousands of runs, with the GPU busy."""
-    x = torch.randint(-9, 10, (1 << 20,), dtype=torch.int32, device="cuda")
-    sums, keep = x.cumsum(0), x > 0
-    first = int(np.argmax(x.cpu().numpy()))
-    kept = x[keep]
+    x = torch.randint(-9, 10, (3, 200_003), dtype=torch.int32, device="cuda")
+    sums, total = x.cumsum(1), x.sum(1)
+    first = torch.from_numpy(np.argmax(x.cpu().numpy(), axis=1)).cuda()
     other = torch.cuda.Stream()
     busy = torch.randn(1 << 22, device="cuda")
-    for turn in range(200):
+    wrong = torch.zeros(3, dtype=torch.int64, device="cuda")
+    for turn in range(10_000):
+        if turn % 50 == 0:
+            torch.cuda.synchronize()  # or the host would be far ahead, and the other stream idle
         with torch.cuda.stream(other):
             busy.mul_(1.0)
-        wrong = (gpuport.inclusive_scan(x) != sums).any()
-        assert not wrong, turn
-        assert int(gpuport.argmax(x)) == first, turn
+        wrong[0] += (gpuport.inclusive_scan(x) != sums).any()
+        wrong[1] += (gpuport.sum(x, axis=1) != total).any()
+        wrong[2] += (gpuport.argmax(x, axis=1) != first).any()
+    assert dict(zip(("scan", "sum", "argmax"), wrong.tolist(), strict=True)) == {
+        "scan": 0, "sum": 0, "argmax": 0,
+    }  # fmt: skip
+    keep = x > 0
+    kept = x[keep]
+    for turn in range(500):
+        with torch.cuda.stream(other):
+            busy.mul_(1.0)
         assert torch.equal(gpuport.compact(x, keep), kept), turn
 
 
@@ -196,7 +206,7 @@ def test_segments_past_2_to_the_32(torch: Any) -> None:  # noqa: F811
 def test_more_rows_than_32_bits_count(torch: Any) -> None:  # noqa: F811
     """As many as 2.2e9 rows of one element, and 2^28 rows of nine."""
     rows = 2_200_000_000
-    needs(torch, 12 * rows)
+    needs(torch, 20 * rows)
     x = torch.zeros(rows, 1, dtype=torch.int8, device="cuda")
     x[0] = x[2**31 - 1] = x[2**31] = x[-1] = 7
     greatest = gpuport.max(x, axis=1)
@@ -205,6 +215,12 @@ def test_more_rows_than_32_bits_count(torch: Any) -> None:  # noqa: F811
     del greatest
     assert not gpuport.argmax(x, axis=1).any()
     del x
+    # A block a row: more blocks than a grid may have.
+    x = torch.zeros(rows, 1, dtype=torch.int32, device="cuda")
+    x[0] = x[2**31 - 1] = x[-1] = 7
+    greatest = gpuport.max(x, axis=1, variant="shared_tree")
+    assert [int(greatest[i]) for i in (0, 1, 2**31 - 2, 2**31 - 1, 2**31, -1)] == [7, 0, 0, 7, 0, 7]
+    del x, greatest
     x = torch.zeros(2**28, 9, dtype=torch.int8, device="cuda")
     x[:, 8] = 1
     assert bool((gpuport.argmax(x, axis=1) == 8).all())
@@ -222,6 +238,9 @@ def test_softmax_of_rows_past_2_to_the_31_elements(torch: Any) -> None:  # noqa:
     for variant in ("warp_row", "online_shuffle"):
         got = gpuport.softmax(x, variant=variant)[looked_at].double()
         torch.testing.assert_close(got, expected, rtol=2e-3, atol=2e-3)
+    assert torch.equal(gpuport.argmax(x, axis=1)[looked_at], values.argmax(1))
+    total = gpuport.sum(x, axis=1, dtype="float64")[looked_at]
+    torch.testing.assert_close(total, values.double().sum(1), rtol=1e-12, atol=1e-9)
 
 
 @pytest.mark.parametrize("length", [2**31 - 1, 2**31 + 7])
