@@ -88,12 +88,23 @@ def translated(tree: Path) -> Path:
 
 def build_cuda(name: str, folder: Path) -> Path:
     sources, flags = SOURCES[name]
+    home = folder / f"{name}_cuda"
+    home.mkdir()
+    nvcc = shutil.which("nvcc") or "nvcc"
+
+    def compiled(source: Path) -> Path:
+        target = home / f"{source.name}.o"
+        run(
+            nvcc, "-std=c++20", "-O2", "-arch=native", "-Xcompiler", "-fPIC,-fno-gnu-unique",
+            "--expt-relaxed-constexpr", "-DGP_TARGET_CUDA=1", *flags, f"-I{KERNELS}",
+            "-o", target, "-c", source,
+        )  # fmt: skip
+        return target
+
+    with ThreadPoolExecutor(4) as pool:
+        objects = list(pool.map(compiled, [*sources, *sorted((KERNELS / "gpuport").glob("*.cpp"))]))
     library = folder / f"{name}_cuda.so"
-    run(
-        shutil.which("nvcc") or "nvcc", "-std=c++20", "-O2", "-arch=native", "-Xcompiler", "-fPIC",
-        "-shared", "--expt-relaxed-constexpr", "-DGP_TARGET_CUDA=1", *flags, f"-I{KERNELS}",
-        "-o", library, *sorted((KERNELS / "gpuport").glob("*.cpp")), *sources,
-    )  # fmt: skip
+    run(nvcc, "-arch=native", "-shared", "-o", library, *objects)
     return library
 
 
