@@ -62,11 +62,14 @@ def test_the_current_stream_is_used(torch: Any, side: Any) -> None:  # noqa: F81
         ]
 
     calls()
+    x[7:8].fill_(0)  # PyTorch's kernels too are loaded at their first launch
     side.synchronize()
     torch.cuda._sleep(FORTY_MS)
     x.fill_(1)  # still to come when the calls are made
-    x[7] = 2
-    sums, at, halves = calls()  # tests/rules/test_gpu_every_function.py shows that they do not wait
+    x[7:8].fill_(2)  # `x[7] = 2` would be a copy from the host, for which PyTorch waits
+    assert not side.query()
+    sums, at, halves = calls()  # tests/rules/test_gpu_every_function.py asks each one by name
+    assert not side.query()
     kept = gpuport.compact(x, x)  # waits for its size
     side.synchronize()
     assert (int(sums[-1]), int(at), kept.numel()) == ((1 << 20) + 1, 7, 1 << 20)
