@@ -157,7 +157,8 @@ def _beside(name: str) -> Callable[..., Any]:
 
 def _halves(x: Any, mask: Any, axis: Any, **on: Any) -> Any:
     """Merging the state of x with that of itself: m stays, d doubles, whatever the layout."""
-    state = gpuport.softmax_state(x, axis=axis, mask=mask, **on)
+    own = {name: value for name, value in on.items() if name != "variant"}
+    state = gpuport.softmax_state(x, axis=axis, mask=mask, **own)
     return gpuport.merge_softmax_states(state, state, **on)
 
 
