@@ -136,9 +136,11 @@ def _softmax(name: str) -> Callable[..., Array]:
 
 def _state(x: Array, mask: Array | None, axis: Any) -> tuple[Array, Array]:
     values, _ = _taking_part(x, mask)
-    top = values.max(axis=axis, keepdims=True, initial=-math.inf)
+    numbers = np.where(np.isnan(values), -math.inf, values)  # a NaN shows in d alone
+    top = numbers.max(axis=axis, keepdims=True, initial=-math.inf)
     with np.errstate(invalid="ignore"):
-        terms = np.where(values == -math.inf, 0.0, np.exp(values - top))
+        terms = np.where(values == top, 1.0, np.exp(values - top))
+    terms = np.where(values == -math.inf, 0.0, terms)
     total = terms.sum(axis=axis)
     return top.reshape(total.shape).astype(state_dtype(x)), total.astype(state_dtype(x))
 
@@ -209,8 +211,11 @@ FUNCTIONS = [
 ]
 if hasattr(gpuport, "softmax_state"):
     FUNCTIONS += [
-        Function("softmax_state", _masked("softmax_state"), _state, beside="mask"),
-        Function("merge_softmax_states", _halves, _merged, beside="mask"),
+        Function(name, call, expected, beside="mask", several_axes=True)
+        for name, call, expected in (
+            ("softmax_state", _masked("softmax_state"), _state),
+            ("merge_softmax_states", _halves, _merged),
+        )
     ]
 BY_NAME = {function.name: function for function in FUNCTIONS}
 SOFTMAX = ("softmax", "log_softmax", "logsumexp", "softmax_state", "merge_softmax_states")
