@@ -30,6 +30,11 @@ def calls(kernel: Any) -> Iterator[tuple[str, Any]]:
             name = f"{kernel.name} {op} w{width}"
             if family == "segmented":
                 yield name, getattr(gpuport, f"segmented_{op}")(rows[0], SEGMENTS, **on)
+            elif op == "merge_softmax_states":
+                states = [gpuport.softmax_state(part, axis=0) for part in (rows, rows[:, ::-1])]
+                yield name, gpuport.merge_softmax_states(*states, **on)
+            elif op == "compensated_sum":
+                yield name, gpuport.sum(rows, axis=-1, compensated=True, **on)
             elif op == "compact":
                 yield name, gpuport.compact(rows, rows > 0, **on)
             elif family in ("reduce", "scan", "argmax", "softmax") and hasattr(gpuport, op):
