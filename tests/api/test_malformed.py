@@ -77,6 +77,26 @@ def test_null_addresses_on_a_gpu_name_the_argument(fake_cuda: FakeModule) -> Non
     assert "run" not in fake_cuda.names()
 
 
+def test_misaligned_memory_on_a_gpu_is_refused(fake_cuda: FakeModule) -> None:
+    """A copy would hide what the caller pays for; on the host it is made."""
+    x = DeviceArray.from_numpy(X, backend="cuda")
+    row = DeviceArray.from_numpy(X.reshape(-1), backend="cuda")
+    at = {"data": (x.view.address + 2, False)}
+    moved = CudaInterface({**GOOD, **at, "shape": (2, 4)})
+    with pytest.raises(ValueError, match=r"^x is not aligned to its elements"):
+        gpuport.sum(moved)
+    keep = CudaInterface({**GOOD, **at, "typestr": "<i4", "shape": (2, 4)})
+    half = DeviceArray.from_numpy(X[:2], backend="cuda")
+    with pytest.raises(ValueError, match=r"^keep is not aligned to its elements"):
+        gpuport.compact(half, keep)
+    ends = CudaInterface({**GOOD, **at, "typestr": "<i8", "shape": (2,)})
+    with pytest.raises(ValueError, match=r"^offsets is not aligned to its elements"):
+        gpuport.segmented_sum(row, ends)
+    with pytest.raises(ValueError, match=r"^out is not aligned to its elements"):
+        gpuport.softmax(half, out=moved)
+    assert "run" not in fake_cuda.names()
+
+
 @pytest.mark.parametrize("data", [(0, False), (None, False)])
 def test_a_null_address_without_elements_is_an_empty_array(
     fake_cuda: FakeModule, data: tuple[Any, bool]

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -165,6 +166,24 @@ def device_of(name: str, place: tuple[str, int], folder: Path) -> Layer:
     device = Layer(library, 1 if width == 64 else 0)
     assert device.width == width
     return device
+
+
+@pytest.fixture
+def compile_text(build_folder: Path, tmp_path: Path) -> Callable[[str], str]:
+    """What the host compiler says of a source over the portable layer; "" if it takes it."""
+    tree = translated(build_folder / "cpu")
+
+    def compile_it(text: str) -> str:
+        source = tmp_path / "text.cpp"
+        source.write_text(f"#include <gpuport/gpuport.cuh>\n{text}\n", encoding="utf-8")
+        done = subprocess.run(
+            [os.environ.get("CXX", "g++"), "-std=c++20", "-fsyntax-only", "-DGP_TARGET_CPU=1",
+             f"-I{tree}", f"-I{SIMT / 'include'}", source],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return "" if done.returncode == 0 else done.stderr
+
+    return compile_it
 
 
 @pytest.fixture(params=PLACES, ids=lambda p: f"{p[0]}-{p[1]}")

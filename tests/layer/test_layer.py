@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -55,6 +56,16 @@ def test_groups_of_lanes(layer: Layer, group: int) -> None:
         axis=1,
     )
     np.testing.assert_array_equal(out, expected)
+
+
+def test_a_group_that_no_shuffle_can_serve_does_not_compile(
+    compile_text: Callable[[str], str],
+) -> None:
+    use = "__global__ void k(int* out) { out[0] = gp::Warp<%s>::lane(); }"
+    assert compile_text(use % "32, 8") == ""
+    for arguments in ("32, 7", "64, 48", "32, 64"):
+        assert "a group is a power of two of lanes" in compile_text(use % arguments), arguments
+    assert "a warp has 32 or 64 lanes" in compile_text(use % "16")
 
 
 def product(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
