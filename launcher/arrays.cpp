@@ -10,13 +10,6 @@ namespace {
 
 PyTypeObject* ndarray = nullptr;
 
-struct Array {
-  std::uintptr_t address;
-  Element element;
-  std::uint64_t bytes;
-  bool readonly;
-};
-
 // NumPy writes one letter for a plain dtype, in the machine's byte order; others go through the package.
 bool element_of_format(const char* format, Py_ssize_t item, Element& element) {
   const auto size = std::uint32_t(item);
@@ -61,7 +54,7 @@ bool is_contiguous(const Py_buffer& view) {
 
 // False where the package has to look at it.
 bool read_numpy(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, Array& array) {
-  if (!place.is_host) return false;
+  if (!place.is_host()) return false;
   const Py_buffer* const view = hold.acquire(value, PyBUF_RECORDS_RO);
   if (view == nullptr) {
     PyErr_Clear();
@@ -106,32 +99,49 @@ void register_array_type(nb::handle numpy_ndarray) {
   ndarray = reinterpret_cast<PyTypeObject*>(numpy_ndarray.ptr());
 }
 
-void store_pointer(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, unsigned char* to) {
+namespace {
+
+bool read_known(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, const Library*& library,
+                Array& array) {
+  if (Py_TYPE(value) == ndarray) return read_numpy(parameter, value, place, hold, array);
+  const Library* const own = library_of(value);
+  if (own == nullptr) return false;
+  if (library == nullptr) library = own;
+  return read_library_array(*own, value, place, parameter.pointee.kind == Kind::kOther, array);
+}
+
+// An address that the caller vouches for.
+bool read_address(PyObject* value, std::uintptr_t& address) {
+  Element scalar;
+  if (!scalar_element(value, scalar) || scalar != Element{Kind::kUnsigned, sizeof(void*)}) return false;
+  const nb::object number = nb::steal(PyNumber_Index(value));
+  address = number.is_valid() ? PyLong_AsSize_t(number.ptr()) : 0;
+  if (PyErr_Occurred()) throw nb::python_error();
+  return true;
+}
+
+}  // namespace
+
+void store_pointer(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, unsigned char* to,
+                   const Library*& library) {
   Array array{0, {Kind::kVoid, 0}, 0, false};
-  if (value == Py_None) {
-    std::memcpy(to, &array.address, sizeof array.address);
-    return;
-  }
-  if (Py_TYPE(value) != ndarray || !read_numpy(parameter, value, place, hold, array)) {
+  const auto put = [&] { std::memcpy(to, &array.address, sizeof array.address); };
+  if (value == Py_None) return put();
+  if (!read_known(parameter, value, place, hold, library, array)) {
+    if (read_address(value, array.address)) return put();
     Element scalar;
-    if (scalar_element(value, scalar) && scalar == Element{Kind::kUnsigned, sizeof(void*)}) {
-      const nb::object number = nb::steal(PyNumber_Index(value));
-      const std::uintptr_t address = number.is_valid() ? PyLong_AsSize_t(number.ptr()) : 0;
-      if (PyErr_Occurred()) throw nb::python_error();
-      std::memcpy(to, &address, sizeof address);
-      return;
-    }
     if (PyLong_Check(value) || PyFloat_Check(value) || scalar_element(value, scalar))
       fail(PyExc_TypeError, parameter,
            type_name(value) + " given, an array wanted (a bare address goes in as numpy.uintp)");
     array = read_other(parameter, value, place);
+    if (library == nullptr) library = library_of(value);
   }
   if (!is_fit(parameter, array))
     fail(PyExc_TypeError, parameter,
          "an array of " + element_name(array.element) + " given, " + element_name(parameter.pointee) + " wanted");
   if (array.readonly && !parameter.readonly)
     fail(PyExc_TypeError, parameter, "the array is read-only, and the parameter does not point to const");
-  std::memcpy(to, &array.address, sizeof array.address);
+  put();
 }
 
 }  // namespace gpuport::launcher

@@ -1,17 +1,10 @@
 // An array argument: its address, once it has been seen to be what the pointer parameter points to.
 #pragma once
 
+#include "libraries.hpp"
 #include "parameters.hpp"
 
 namespace gpuport::launcher {
-
-// Where the kernels of a module run, as far as their arguments are concerned.
-struct Place {
-  bool is_host;
-  // (array, words for the parameter) -> (address, kind, item size, bytes, read-only), for kinds of array that are not
-  // read here.
-  nb::object resolve;
-};
 
 void register_array_type(nb::handle numpy_ndarray);
 
@@ -34,6 +27,8 @@ class Hold {
   bool held_ = false;
 };
 
-void store_pointer(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, unsigned char* to);
+// `library` becomes that of the first array whose library has streams.
+void store_pointer(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, unsigned char* to,
+                   const Library*& library);
 
 }  // namespace gpuport::launcher

@@ -103,10 +103,7 @@ class CurrentScope {
 
 Kernel::Kernel(std::string name, std::uintptr_t function, const std::vector<Record>& parameters,
                std::shared_ptr<Target> target)
-    : name_(std::move(name)),
-      function_(function),
-      target_(std::move(target)),
-      place_{target_->is_host, target_->resolve} {
+    : name_(std::move(name)), function_(function), target_(std::move(target)) {
   for (const auto& [parameter, type, kind, size, alignment, element, element_size, readonly] : parameters) {
     const std::uint32_t align = alignment > 16 ? alignment : 16;
     bytes_ = (bytes_ + align - 1) / align * align;
@@ -120,7 +117,8 @@ Kernel::Kernel(std::string name, std::uintptr_t function, const std::vector<Reco
   }
 }
 
-void Kernel::store(PyObject* arguments, unsigned char* storage, void** addresses, Hold* holds) const {
+const Library* Kernel::store(PyObject* arguments, unsigned char* storage, void** addresses, Hold* holds) const {
+  const Library* library = nullptr;
   const auto given = PyTuple_Size(arguments);
   if (std::size_t(given) != parameters_.size()) {
     std::string names;
@@ -137,10 +135,23 @@ void Kernel::store(PyObject* arguments, unsigned char* storage, void** addresses
     unsigned char* const to = storage + parameter.offset;
     addresses[i] = to;
     if (parameter.value.kind == Kind::kPointer)
-      store_pointer(parameter, value, place_, holds[i], to);
+      store_pointer(parameter, value, target_->place, holds[i], to, library);
     else
       store_value(parameter, value, to);
   }
+  return library;
+}
+
+void* Kernel::stream_of(nb::handle stream, const nb::object& arguments, const Library* library) const {
+  const Place& place = target_->place;
+  nb::object handle;
+  if (stream.is_none() && place.is_host()) return nullptr;
+  if (stream.is_none() && library != nullptr) {
+    handle = library->current_stream(place.device);
+  } else {
+    handle = target_->stream(stream, arguments);
+  }
+  return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(handle));
 }
 
 void Kernel::check(nb::handle arguments) const {
@@ -158,10 +169,8 @@ void Kernel::operator()(nb::handle grid, nb::handle block, nb::handle arguments,
   Scratch<unsigned char, kUsualBytes> storage(bytes_);
   Scratch<void*, kUsual> addresses(parameters_.size());
   Scratch<Hold, kUsual> holds(parameters_.size());
-  store(list.ptr(), storage.get(), addresses.get(), holds.get());
-  void* const queue = target_->is_host && stream.is_none()
-                          ? nullptr
-                          : reinterpret_cast<void*>(nb::cast<std::uintptr_t>(target_->stream(stream, list)));
+  const Library* const library = store(list.ptr(), storage.get(), addresses.get(), holds.get());
+  void* const queue = stream_of(stream, list, library);
 
   const auto enqueue = [&] {
     const CurrentScope scope(target_->current);
@@ -174,7 +183,7 @@ void Kernel::operator()(nb::handle grid, nb::handle block, nb::handle arguments,
     return target_->launch(function, gx, gy, gz, bx, by, bz, shared, queue, addresses.get(), nullptr);
   };
   int code = 0;
-  if (target_->is_host) {
+  if (target_->place.is_host()) {  // a launch is over when it returns, and may take long
     const gp::LockRelease release;
     code = enqueue();
   } else {

@@ -30,8 +30,7 @@ struct Target {
   LaunchFunction launch;
   CooperativeFunction launch_cooperative;
   Current current;
-  bool is_host;         // a launch is over when it returns, and may take long
-  nb::object resolve;   // see Place
+  Place place;
   nb::object stream;    // (stream or None, arguments) -> handle
   nb::object on_error;  // (kernel's name, code, grid, block) -> raises
 };
@@ -52,14 +51,15 @@ class Kernel {
   std::uintptr_t function() const { return function_; }
 
  private:
-  void store(PyObject* arguments, unsigned char* storage, void** addresses, Hold* holds) const;
+  // Gives the library whose current stream is the call's, or null.
+  const Library* store(PyObject* arguments, unsigned char* storage, void** addresses, Hold* holds) const;
+  void* stream_of(nb::handle stream, const nb::object& arguments, const Library* library) const;
 
   std::string name_;
   std::uintptr_t function_;
   std::vector<Parameter> parameters_;
   std::size_t bytes_ = 0;
   std::shared_ptr<Target> target_;
-  Place place_;
 };
 
 }  // namespace gpuport::launcher

@@ -17,13 +17,12 @@ using namespace gpuport::launcher;
 namespace {
 
 std::shared_ptr<Target> make_target(std::uintptr_t launch, std::uintptr_t launch_cooperative, std::uintptr_t get,
-                                    std::uintptr_t set, std::uintptr_t current, bool is_context, bool is_host,
-                                    nb::object resolve, nb::object stream, nb::object on_error) {
+                                    std::uintptr_t set, std::uintptr_t current, bool is_context, std::string backend,
+                                    int device, nb::object resolve, nb::object stream, nb::object on_error) {
   return std::make_shared<Target>(Target{reinterpret_cast<LaunchFunction>(launch),
                                          reinterpret_cast<CooperativeFunction>(launch_cooperative),
                                          {get, set, current, is_context},
-                                         is_host,
-                                         std::move(resolve),
+                                         {std::move(backend), device, std::move(resolve)},
                                          std::move(stream),
                                          std::move(on_error)});
 }
@@ -39,9 +38,10 @@ NB_MODULE(_launcher, m) {
       "register_scalar", [](nb::handle type, int kind, std::uint32_t size) { register_scalar(type, Kind(kind), size); },
       "type"_a, "kind"_a, "size"_a);
   m.def("register_array_type", &register_array_type, "ndarray"_a);
+  m.def("register_library", &register_library, "type"_a, "name"_a, "backend"_a, "dtypes"_a, "current_stream"_a);
   nb::class_<Target>(m, "Target", "One device of one backend, as a kernel needs it.")
       .def(nb::new_(&make_target), "launch"_a, "launch_cooperative"_a, "get_current"_a, "set_current"_a, "current"_a,
-           "is_context"_a, "is_host"_a, "resolve"_a, "stream"_a, "on_error"_a);
+           "is_context"_a, "backend"_a, "device"_a, "resolve"_a, "stream"_a, "on_error"_a);
   nb::class_<Kernel>(m, "Kernel", "A kernel that can be called.")
       .def(nb::init<std::string, std::uintptr_t, const std::vector<Kernel::Record>&, std::shared_ptr<Target>>(),
            "name"_a, "function"_a, "parameters"_a, "target"_a)

@@ -5,6 +5,13 @@ from typing import Any
 
 def register_scalar(type: type[Any], kind: int, size: int) -> None: ...
 def register_array_type(ndarray: type[Any]) -> None: ...
+def register_library(
+    type: type[Any],
+    name: str,
+    backend: str,
+    dtypes: dict[Any, tuple[int, int]],
+    current_stream: Callable[[int], int],
+) -> None: ...
 
 class Target:
     def __init__(
@@ -15,7 +22,8 @@ class Target:
         set_current: int,
         current: int,
         is_context: bool,
-        is_host: bool,
+        backend: str,
+        device: int,
         resolve: Callable[[Any, str], tuple[int, int, int, int, bool]],
         stream: Callable[[Any, tuple[Any, ...]], int],
         on_error: Callable[[str, int, tuple[int, ...], tuple[int, ...]], None],

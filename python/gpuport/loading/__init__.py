@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
-from gpuport._backends import NAMES, ordinals
-from gpuport.loading import cache
-from gpuport.loading.hashing import blake2b
+from gpuport._backends import NAMES
+from gpuport.loading.backends import load_cpu, load_gpu
 from gpuport.loading.module import Kernel, Module, Overloads
-from gpuport.loading.records import ModuleRecord
-from gpuport.loading.request import Project, Request, make_request, read_project
+from gpuport.loading.request import make_request
 
 __all__ = ["Kernel", "Module", "Overloads", "load"]
 
@@ -40,7 +36,9 @@ def load(
         options: for the backend's compiler. CUDA's own mean the same on the other backends, or
             nothing.
         include_dirs: folders of headers. The folder of the source is one by itself.
-        archs: architectures to compile for, as "sm_90" or "gfx90a". Default: that of the device.
+        archs: architectures to compile for, as "sm_90", "compute_90" (PTX) or "gfx90a". Default:
+            the device's. With `archs` no device is needed: the module then has its kernels' names
+            and signatures, and a launch raises BackendUnavailableError.
         name_expressions: instantiations of templates to compile, as "scale<float, 4>".
         device: the ordinal of the device.
         warp_size: 32 or 64 on the CPU (default 32); on a GPU only what the device has.
@@ -48,7 +46,8 @@ def load(
     Raises:
         CompileError: the compiler refused the source; its words, with the original file and line.
         TranslationError: the source holds what the backend has no counterpart of.
-        BackendUnavailableError: there is no compiler, or (when a kernel is launched) no device.
+        BackendUnavailableError: there is no compiler, or no device.
+        UnsupportedArchError: `archs` holds no code that the device runs.
         OSError: the file cannot be read.
     """
     if backend not in NAMES:
@@ -63,53 +62,6 @@ def load(
         archs=archs,
         name_expressions=name_expressions,
     )
-    return _load_cpu(request, device, warp_size)
-
-
-def _load_cpu(request: Request, device: int, warp_size: int | None) -> Module:
-    from gpuport.loading.cpu_code import CpuCode
-    from gpuport.loading.cpu_toolchain import MODULE_FILE, toolchain_identity
-
-    if request.archs:
-        raise ValueError("archs: the CPU backend compiles for this machine only")
-    widths = ordinals("cpu", 0)
-    width = min(widths) if warp_size is None else warp_size
-    if width not in widths or device != 0:
-        has = " and ".join(map(str, sorted(widths)))
-        raise ValueError(
-            f"the CPU is device 0 and has warps of {has}, not device {device}, {width}"
-        )
-    project = read_project(request)
-
-    def make(folder: Path) -> tuple[dict[str, Any], list[str]]:
-        from gpuport.loading.cpu import compile_module
-
-        record = compile_module(request, project, folder)
-        return {"module": record}, [MODULE_FILE]
-
-    def use(entry: cache.Entry) -> Module:
-        record = ModuleRecord.from_json(entry.record["module"])
-        return Module(record, CpuCode(entry.folder / record.files[""], width))
-
-    key = cache_key(request, project, toolchain_identity()) if project.is_complete else None
-    module = cache.get_or_make(key, make, use)
-    assert isinstance(module, Module)
-    return module
-
-
-def cache_key(request: Request, project: Project, toolchain: Sequence[str]) -> str:
-    """A name for what the compilation of a request gives."""
-    parts = (
-        request.backend,
-        request.path,
-        request.name,
-        request.folders,
-        request.archs,
-        request.expressions,
-        request.options.macro_flags(),
-        request.options.rest,
-        list(toolchain),
-        request.text,
-        project.digest,
-    )
-    return blake2b(repr(parts).encode(errors="replace"), digest_size=24).hexdigest()
+    if backend == "cpu":
+        return load_cpu(request, device, warp_size)
+    return load_gpu(request, device, warp_size)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuport._dtypes import ITEMSIZE
+from gpuport import _launcher
+from gpuport._dtypes import ALL, FLOATS, ITEMSIZE
 from gpuport._layout import contiguous_strides
 from gpuport._view import Place
 from gpuport.arrays import kind_of, resolve_stream
@@ -52,6 +53,7 @@ def resolve_array(value: Any, where: str, place: Place) -> Resolved:
         home = kind.place(value, "the argument")
     except (TypeError, ValueError) as error:
         raise TypeError(f"{where}: {error}") from None
+    _let_the_launcher_know(value)
     if home != place:
         raise TypeError(f"{where}: the array is on {home}, the kernel runs on {place}")
     if isinstance(value, np.ndarray):
@@ -68,6 +70,28 @@ def resolve_array(value: Any, where: str, place: Place) -> Resolved:
     ):
         raise TypeError(f"{where}: the array is not C-contiguous")
     return view.address, *element_of(view.dtype), view.nbytes, view.readonly
+
+
+def _let_the_launcher_know(value: Any) -> None:
+    """From the next call on it reads arrays of this type itself, where it knows how."""
+    library = type(value).__module__.partition(".")[0]
+    if library == "torch" and type(value).__name__ == "Tensor":
+        import torch
+
+        plain = ("bool", "uint8", "int8", "int16", "int32", "int64", *FLOATS)
+        dtypes = {getattr(torch, name): element_of(name) for name in plain}
+        backend = "hip" if torch.version.hip else "cuda"
+        current = getattr(torch._C, "_cuda_getCurrentRawStream", lambda device: 0)
+        _launcher.register_library(type(value), "torch", backend, dtypes, current)
+    elif library == "cupy" and type(value).__name__ == "ndarray":
+        import cupy
+
+        dtypes = {np.dtype(name): element_of(name) for name in ALL if name != "bfloat16"}
+        backend = "hip" if cupy.cuda.runtime.is_hip else "cuda"
+        stream = cupy.cuda.get_current_stream
+        _launcher.register_library(
+            type(value), "cupy", backend, dtypes, lambda device: int(stream(device).ptr)
+        )
 
 
 def _resolve_numpy(value: np.ndarray[Any, Any], where: str) -> Resolved:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from gpuport.errors import CompileError
+from gpuport.loading.compiling import run_compiler
 from gpuport.loading.cpu_toolchain import LIBRARY, MODULE_FILE, host_compiler, runtime_folder
 from gpuport.loading.cuda_options import host_options
 from gpuport.loading.entries import Entries, expression_line, find_entries, reflect_text, wrapped
@@ -42,7 +40,7 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
         *("-o", str(output), f"-L{runtime}", f"-l:{LIBRARY}", "-pthread", "-Wl,-z,defs"),
         *host_options(request.options.rest),
     ]
-    run_compiler(command, request.name)
+    run_compiler(command, request.name, str(overlay.main))
     reflection = Reflection(output.read_bytes())
     return ModuleRecord(
         tuple(_kernel_records(entries, reflection)),
@@ -50,26 +48,6 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
         " ".join(compiler.command),
         {"": MODULE_FILE},
     )
-
-
-def run_compiler(command: list[str], name: str) -> None:
-    """Run a compiler; CompileError with all it has to say where it fails."""
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env=environment,
-            check=False,
-        )
-    except OSError as error:
-        raise CompileError(f"{name}: the compiler cannot be started: {error}") from None
-    if done.returncode != 0:
-        said = (done.stderr + done.stdout).strip()
-        raise CompileError(said or f"{name}: {command[0]} ended with {done.returncode}")
 
 
 def _tail(entries: Entries) -> Iterable[str]:

@@ -8,8 +8,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+import numpy.typing as npt
+
 from gpuport import _launcher
-from gpuport._backends import ordinals
+from gpuport._backends import native_module, ordinals
 from gpuport._view import HOST
 from gpuport.errors import Error, LaunchError
 from gpuport.loading.arrays import resolve_array, resolve_call_stream
@@ -51,7 +54,8 @@ def _target(warp_size: int) -> _launcher.Target:
         set_current=_address("gpuport_simt_cudaSetDevice"),
         current=ordinals("cpu", 0)[warp_size],
         is_context=False,
-        is_host=True,
+        backend="cpu",
+        device=0,
         resolve=partial(resolve_array, place=HOST),
         stream=partial(resolve_call_stream, place=HOST),
         on_error=_raise_launch_error,
@@ -101,6 +105,12 @@ class CpuCode:
     def variable(self, record: GlobalRecord) -> tuple[int, int]:
         pair = (ctypes.c_size_t * 2).in_dll(self._library, record.symbol)
         return pair[0], pair[1]
+
+    def read(self, address: int, data: npt.NDArray[np.uint8], stream: int) -> None:
+        native_module("cpu").download(address, data, stream)
+
+    def write(self, address: int, data: npt.NDArray[np.uint8], stream: int) -> None:
+        native_module("cpu").upload(address, data, stream)
 
     def attributes(self, function: int) -> dict[str, int]:
         threads, shared = ctypes.c_int(), ctypes.c_int()

@@ -7,7 +7,7 @@ what they name.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,14 @@ class KernelEntry:
     scope: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     asked_for: str = ""  # the name expression
+
+    @property
+    def qualified(self) -> str:
+        """The expression outside all namespaces; "" where its types may not be known there."""
+        named = [name for name in self.scope if name]
+        if self.expression.startswith("static_cast"):
+            return "" if named else self.expression
+        return "::".join([*named, self.expression])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +88,17 @@ def _kernel_entries(
     number = 0
     for kernel in chosen.values():
         expression = kernel.expression
+        names = kernel.parameters
+        if not any(names) and expression != kernel.name:  # an instantiation may leave them out
+            template = _named(kernels, kernel.qualified)
+            names = template.parameters if template else names
         if count[kernel.scope, kernel.expression] > 1:
             expression = f"static_cast<void (*)({', '.join(kernel.types)})>({expression})"
         yield KernelEntry(
             number,
             kernel.qualified,
             expression,
-            kernel.parameters,
+            names,
             kernel.types,
             kernel.scope,
             kernel.conditions,
@@ -116,10 +128,12 @@ def _named(kernels: Sequence[KernelSource], expression: str) -> KernelSource | N
 
 def wrapped(scope: tuple[str, ...], conditions: tuple[str, ...], line: str) -> list[str]:
     """A line in its namespaces, under its conditions."""
-    opened = " ".join(f"namespace {name} {{" for name in scope)
+    # What a namespace without a name holds is known around it; a variable put there would not be.
+    named = [name for name in scope if name]
+    opened = " ".join(f"namespace {name} {{" for name in named)
     return [
         *(condition for condition in conditions if condition),
-        f"{opened} {line} {'}' * len(scope)}".strip(),
+        f"{opened} {line} {'}' * len(named)}".strip(),
         *("#endif" for condition in conditions if not condition),
     ]
 
@@ -127,6 +141,35 @@ def wrapped(scope: tuple[str, ...], conditions: tuple[str, ...], line: str) -> l
 def expression_line(entry: KernelEntry) -> list[str]:
     """The directive under which a compiler names the expression that it does not like."""
     return [f'#line 1 "{EXPRESSIONS}"'] if entry.asked_for else []
+
+
+def device_tail(entries: Entries) -> Iterator[str]:
+    """The lines for a compiler of device code."""
+    yield '#line 1 "<gpuport>"'
+    yield reflect_text()
+    for entry in entries.kernels:
+        yield from expression_line(entry)
+        # A compiler that also sees the host's half instantiates what that half uses.
+        line = (
+            f"GPUPORT_PARAMETERS({entry.number}, __device__, {entry.expression}) "
+            f"GPUPORT_USE({entry.number}, {entry.expression})"
+        )
+        yield from wrapped(entry.scope, entry.conditions, line)
+    for variable in entries.globals:
+        found = variable.variable
+        line = f"GPUPORT_ELEMENT({variable.number}, __device__, {found.name})"
+        yield from wrapped(found.scope, found.conditions, line)
+
+
+def name_expressions(entries: Entries) -> list[str]:
+    """What a run-time compiler is asked to name; under an `#if` it may not be there."""
+    kernels = [
+        entry.qualified for entry in entries.kernels if not entry.conditions and entry.qualified
+    ]
+    variables = [
+        f"&{entry.variable.qualified}" for entry in entries.globals if not entry.variable.conditions
+    ]
+    return [*filter(None, kernels), *variables]
 
 
 def reflect_text() -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gpuport._backends import native_module
 from gpuport._view import Place
 
 # kind of reflect.h and size -> dtype
@@ -21,6 +20,16 @@ _DTYPES = {
 }
 
 
+class Memory(Protocol):
+    """The device that a variable is on."""
+
+    place: Place
+
+    def read(self, address: int, data: npt.NDArray[np.uint8], stream: int) -> None: ...
+
+    def write(self, address: int, data: npt.NDArray[np.uint8], stream: int) -> None: ...
+
+
 class GlobalVariable:
     """`__device__`, `__constant__` or `__managed__` memory of a module.
 
@@ -29,12 +38,12 @@ class GlobalVariable:
     """
 
     def __init__(
-        self, name: str, address: int, nbytes: int, kind: int, element_size: int, place: Place
+        self, name: str, address: int, nbytes: int, kind: int, element_size: int, memory: Memory
     ) -> None:
         self.name = name
         self.address = address
         self.nbytes = nbytes
-        self.place = place
+        self._memory = memory
         self._dtype = _DTYPES.get((kind, element_size), f"V{element_size}")
 
     @property
@@ -46,7 +55,7 @@ class GlobalVariable:
         """A copy on the host, one-dimensional, of elements of `dtype`; waits for the stream."""
         made = np.empty(self.nbytes, np.uint8)
         if self.nbytes:
-            native_module(self.place.backend).download(self.address, made, stream)
+            self._memory.read(self.address, made, stream)
         return made.view(self.dtype if dtype is None else dtype)
 
     def set(self, value: npt.ArrayLike, stream: int = 0) -> None:
@@ -68,8 +77,9 @@ class GlobalVariable:
         if data.nbytes != self.nbytes:
             raise ValueError(f"{self.name} takes {self.nbytes} bytes, {data.nbytes} given")
         if self.nbytes:
-            raw = data.reshape(-1).view(np.uint8)
-            native_module(self.place.backend).upload(self.address, raw, stream)
+            self._memory.write(self.address, data.reshape(-1).view(np.uint8), stream)
 
     def __repr__(self) -> str:
-        return f"<variable {self.name}: {self.nbytes} bytes of {self.dtype} on {self.place}>"
+        return (
+            f"<variable {self.name}: {self.nbytes} bytes of {self.dtype} on {self._memory.place}>"
+        )

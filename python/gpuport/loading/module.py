@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from gpuport import _launcher
-from gpuport._view import Place
 from gpuport.loading.arrays import SCALARS
-from gpuport.loading.global_variable import GlobalVariable
+from gpuport.loading.compiled_only import CompiledOnly
+from gpuport.loading.global_variable import GlobalVariable, Memory
 from gpuport.loading.records import GlobalRecord, KernelRecord, ModuleRecord
 
 __all__ = ["Kernel", "LoadedCode", "Module", "Overloads"]
 
 
-class LoadedCode(Protocol):
+class LoadedCode(Memory, Protocol):
     """What a backend made of a module's file on one device."""
 
-    place: Place
     warp_size: int
 
     def target(self) -> _launcher.Target:
@@ -97,6 +96,30 @@ class Kernel(_launcher.Kernel):
         return f"<kernel {self.signature} on {self._code.place}>"
 
 
+class UnavailableKernel:
+    """A kernel that was compiled for a device that is not here: it has a name and a signature."""
+
+    def __init__(self, record: KernelRecord, code: CompiledOnly) -> None:
+        self.name = record.name
+        self.signature = record.signature
+        self._code = code
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> None:
+        """Raise BackendUnavailableError, which says why it cannot run."""
+        raise self._code.unavailable()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("attributes", "occupancy", "max_dynamic_shared_size_bytes"):
+            raise self._code.unavailable()
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.signature} for {self._code.place}, which is not here>"
+
+
+AnyKernel: TypeAlias = "Kernel | UnavailableKernel | Overloads"
+
+
 class Overloads:
     """Kernels of one name: a call goes to the one whose parameters the arguments fit."""
 
@@ -138,10 +161,10 @@ class Module:
     signature, as in `mod["scale<float>"]` and `mod["put(float*, int)"]`.
     """
 
-    def __init__(self, record: ModuleRecord, code: LoadedCode) -> None:
+    def __init__(self, record: ModuleRecord, code: LoadedCode | CompiledOnly) -> None:
         self._record = record
         self._code = code
-        self._kernels: dict[str, Kernel | Overloads] = {}
+        self._kernels: dict[str, AnyKernel] = {}
 
     @property
     def backend(self) -> str:
@@ -153,8 +176,18 @@ class Module:
         return self._code.place.device
 
     @property
+    def archs(self) -> tuple[str, ...]:
+        """The architectures that it was compiled for; none on the CPU."""
+        return tuple(filter(None, self._record.files))
+
+    @property
+    def compiler(self) -> str:
+        """What compiled it."""
+        return self._record.compiler
+
+    @property
     def warp_size(self) -> int:
-        """The lanes of a warp on that device."""
+        """The lanes of a warp on that device; 0 where it is not here."""
         return self._code.warp_size
 
     @property
@@ -162,14 +195,14 @@ class Module:
         """The names that kernels are asked for by."""
         return tuple(dict.fromkeys(kernel.name for kernel in self._record.kernels))
 
-    def get_function(self, name: str) -> Kernel | Overloads:
+    def get_function(self, name: str) -> AnyKernel:
         """The kernel of a name, a name expression or a signature, or AttributeError."""
         found = self._kernels.get(name)
         if found is None:
             found = self._kernels[name] = self._make(name)
         return found
 
-    def _make(self, name: str) -> Kernel | Overloads:
+    def _make(self, name: str) -> AnyKernel:
         wanted = "".join(name.split())
         records = [k for k in self._record.kernels if wanted == "".join(k.name.split())]
         if not records:
@@ -186,6 +219,8 @@ class Module:
                 f"the module has no kernel {name!r}; it has {names} "
                 "(a template is compiled where name_expressions ask for it)"
             )
+        if isinstance(self._code, CompiledOnly):
+            return UnavailableKernel(records[0], self._code)
         kernels = [Kernel(record, self._code) for record in records]
         return kernels[0] if len(kernels) == 1 else Overloads(kernels)
 
@@ -196,20 +231,22 @@ class Module:
         if len(records) != 1:
             names = ", ".join(v.name for v in self._record.globals) or "none"
             raise AttributeError(f"the module has no variable {name!r}; it has {names}")
+        if isinstance(self._code, CompiledOnly):
+            raise self._code.unavailable()
         record = records[0]
         address, nbytes = self._code.variable(record)
         return GlobalVariable(
-            record.name, address, nbytes, record.kind, record.element_size, self._code.place
+            record.name, address, nbytes, record.kind, record.element_size, self._code
         )
 
-    def __getattr__(self, name: str) -> Kernel | Overloads:
+    def __getattr__(self, name: str) -> AnyKernel:
         if name.startswith("_"):
             raise AttributeError(name)
         found = self.get_function(name)
         self.__dict__[name] = found  # the next time Python finds it without asking here
         return found
 
-    def __getitem__(self, name: str) -> Kernel | Overloads:
+    def __getitem__(self, name: str) -> AnyKernel:
         try:
             return self.get_function(name)
         except AttributeError as error:

@@ -91,24 +91,24 @@ struct Plain<const volatile T> {
 
 // Of void and of a type that is only declared: 0.
 template <typename T>
-constexpr unsigned size_of(char (*)[sizeof(T)]) {
+__host__ __device__ constexpr unsigned size_of(char (*)[sizeof(T)]) {
   return unsigned(sizeof(T));
 }
 template <typename T>
-constexpr unsigned size_of(...) {
+__host__ __device__ constexpr unsigned size_of(...) {
   return 0;
 }
 
 template <typename T>
 struct RecordOf {
-  static constexpr Record make() {
+  __host__ __device__ static constexpr Record make() {
     return {KindOf<typename Plain<T>::type>::value, 0, 0, 0, unsigned(sizeof(T)), unsigned(alignof(T)), 0};
   }
 };
 template <typename T>
 struct RecordOf<T*> {
   using Element = typename Plain<T>::type;
-  static constexpr Record make() {
+  __host__ __device__ static constexpr Record make() {
     return {kPointer,
             KindOf<Element>::value,
             Plain<T>::is_const,
@@ -125,12 +125,12 @@ template <typename Kernel>
 struct Parameters;
 template <typename... Types>
 struct Parameters<void (*)(Types...)> {
-  static constexpr Table<sizeof...(Types)> make() { return {{RecordOf<Types>::make()...}}; }
+  __host__ __device__ static constexpr Table<sizeof...(Types)> make() { return {{RecordOf<Types>::make()...}}; }
 };
 
 template <typename T>
 struct ElementOf {
-  static constexpr Table<1> make() { return {{RecordOf<T*>::make()}}; }
+  __host__ __device__ static constexpr Table<1> make() { return {{RecordOf<T*>::make()}}; }
 };
 template <typename T, decltype(sizeof(0)) kCount>
 struct ElementOf<T[kCount]> : ElementOf<T> {};
@@ -154,3 +154,9 @@ struct ElementOf<T[kCount]> : ElementOf<T> {};
   specifiers ::gpuport::reflect::Table<1> gpuport_element_##number =       \
       ::gpuport::reflect::ElementOf<decltype(variable)>::make();           \
   }
+
+#if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
+#define GPUPORT_USE(number, ...)
+#else
+#define GPUPORT_USE(number, ...) __attribute__((used)) static auto gpuport_use_##number = +(__VA_ARGS__);
+#endif

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from struct import Struct
 
+from gpuport.errors import CompileError
+from gpuport.inspection.demangle import demangled
 from gpuport.inspection.elf import Elf
-from gpuport.loading.records import Parameter
+from gpuport.loading.entries import Entries, KernelEntry
+from gpuport.loading.records import GlobalRecord, KernelRecord, Parameter
 
 # A record of reflect.h.
 _RECORD = Struct("<BBBxIII")
 
 
-class Reflection:
-    """The tables that `reflect.h` left in a binary."""
+def _unpack(data: bytes) -> list[tuple[int, ...]]:
+    # A kernel without parameters has one record of size 0, since no array can be empty.
+    return [record for record in _RECORD.iter_unpack(data) if record[3]]
 
-    def __init__(self, binary: bytes) -> None:
-        self._elf = Elf(memoryview(binary))
-        self._symbols = {symbol.name: symbol for symbol in self._elf.symbols}
+
+class Tables:
+    """What both kinds of code have in common."""
+
+    symbols: list[str]
 
     def records(self, symbol: str) -> list[tuple[int, ...]] | None:
         """(kind, element, read-only, size, alignment, element size) each; None if not there."""
-        found = self._symbols.get(symbol)
-        if found is None or found.section >= len(self._elf.sections):
-            return None
-        section = self._elf.sections[found.section]
-        content = self._elf.content(section)
-        start = found.value - section.address
-        data = bytes(content[start : start + found.size]) or bytes(found.size)
-        records = list(_RECORD.iter_unpack(data))
-        return [record for record in records if record[3]]
+        raise NotImplementedError
 
     def parameters(
         self, symbol: str, names: tuple[str, ...], types: tuple[str, ...]
@@ -45,3 +45,115 @@ class Reflection:
                 names, types, records, strict=True
             )
         )
+
+
+class Reflection(Tables):
+    """The tables that `reflect.h` left in a binary."""
+
+    def __init__(self, binary: bytes) -> None:
+        self._elf = Elf(memoryview(binary))
+        self._symbols = {symbol.name: symbol for symbol in self._elf.symbols}
+        self.symbols = list(self._symbols)
+
+    def records(self, symbol: str) -> list[tuple[int, ...]] | None:
+        """(kind, element, read-only, size, alignment, element size) each; None if not there."""
+        found = self._symbols.get(symbol)
+        if found is None or found.section >= len(self._elf.sections):
+            return None
+        section = self._elf.sections[found.section]
+        content = self._elf.content(section)
+        start = found.value - section.address
+        data = bytes(content[start : start + found.size]) or bytes(found.size)
+        return _unpack(data)
+
+
+class PtxReflection(Tables):
+    """The tables in the text of PTX."""
+
+    _TABLE = re.compile(r"\.b8 (gpuport_\w+)\[(\d+)\](?: = \{([\d, ]*)\})?;")
+    _NAME = re.compile(r"\.(?:entry|global|const)\b[^;(={]*?([\w$]+)(?:\[\d*\])?\s*[;(={]")
+
+    def __init__(self, text: str) -> None:
+        self._tables: dict[str, bytes] = {}
+        for name, size, numbers in self._TABLE.findall(text):
+            data = bytes(int(number) for number in numbers.split(",") if number.strip())
+            self._tables[name] = data.ljust(int(size), b"\0")
+        self.symbols = [name for name in self._NAME.findall(text) if name not in self._tables]
+
+    def records(self, symbol: str) -> list[tuple[int, ...]] | None:
+        data = self._tables.get(symbol)
+        return None if data is None else _unpack(data)
+
+
+def device_records(
+    entries: Entries, tables: Tables, names: Mapping[str, str]
+) -> tuple[tuple[KernelRecord, ...], tuple[GlobalRecord, ...]]:
+    """The kernels and variables of device code; `names` are the symbols that a compiler told."""
+    readable = demangled(s for s in tables.symbols if not s.startswith(("gpuport_", ".")))
+    kernels = []
+    for entry in entries.kernels:
+        parameters = tables.parameters(
+            f"gpuport_parameters_{entry.number}", entry.parameters, entry.types
+        )
+        if parameters is not None:
+            symbol = names.get(entry.qualified) or _kernel_symbol(entry, readable)
+            kernels.append(KernelRecord(entry.name, symbol, parameters))
+    variables = []
+    for variable in entries.globals:
+        records = tables.records(f"gpuport_element_{variable.number}")
+        qualified = variable.variable.qualified
+        if records:
+            found = names.get(f"&{qualified}") or _variable_symbol(qualified, readable)
+            if found:
+                kind, size = records[0][1], records[0][5]
+                variables.append(GlobalRecord(qualified, found, kind, size))
+    return tuple(kernels), tuple(variables)
+
+
+def _plain(name: str) -> str:
+    """A demangled name without what compilers put around and into it."""
+    name = re.sub(r"\((?:anonymous namespace)\)::|_GLOBAL__N_\w*::", "", name)
+    return "".join(name.removeprefix("void ").split())
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Name with template arguments, and the parameters."""
+    plain = _plain(name)
+    if not plain.endswith(")"):
+        return plain, ""
+    depth = 0
+    for at in range(len(plain) - 1, -1, -1):
+        depth += (plain[at] == ")") - (plain[at] == "(")
+        if depth == 0:
+            return plain[:at], plain[at + 1 : -1]
+    return plain, ""
+
+
+def _kernel_symbol(entry: KernelEntry, readable: Mapping[str, str]) -> str:
+    """The symbol of a kernel by its readable name: the same template arguments, then parameters."""
+    wanted = _plain(entry.asked_for or entry.name).lstrip("&")
+    base = wanted.partition("<")[0]
+    found = {s: _split(name) for s, name in readable.items()}
+    found = {s: parts for s, parts in found.items() if parts[0].partition("<")[0] == base}
+    if len(found) > 1:
+        exact = {s: parts for s, parts in found.items() if parts[0] == wanted}
+        found = exact or found
+    if len(found) > 1:
+        types = "".join("".join(entry.types).split()).replace("const", "")
+        found = {
+            s: parts
+            for s, parts in found.items()
+            if parts[1].replace("const", "").replace(",", "") == types.replace(",", "")
+        }
+    if len(found) != 1:
+        names = ", ".join(sorted(readable.values()))
+        raise CompileError(
+            f"which symbol is {entry.name}? The compiled code has {names}; NVRTC tells, and nvcc "
+            "does where the template arguments are spelled as the compiler spells them"
+        )
+    return next(iter(found))
+
+
+def _variable_symbol(qualified: str, readable: Mapping[str, str]) -> str | None:
+    wanted = "".join(qualified.split())
+    return next((s for s, name in readable.items() if _plain(name) == wanted), None)

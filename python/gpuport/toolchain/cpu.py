@@ -39,7 +39,7 @@ def find_host_compiler(environ: Mapping[str, str] | None = None) -> HostCompiler
     named = _words(env.get("CXX", ""))
     launcher = [word for word in env.get("CMAKE_CXX_COMPILER_LAUNCHER", "").split(";") if word]
     if not named:
-        found = next((name for name in USUAL_NAMES if _which(name, path)), None)
+        found = next((name for name in USUAL_NAMES if which(name, path)), None)
         if found is None:
             raise NotFoundError(
                 f"no C++ compiler: CXX is not set, and PATH has no {', '.join(USUAL_NAMES)}"
@@ -47,13 +47,13 @@ def find_host_compiler(environ: Mapping[str, str] | None = None) -> HostCompiler
         named = [found]
     variables = {"CXX": named, "CMAKE_CXX_COMPILER_LAUNCHER": launcher}
     for variable, words in variables.items():
-        if words and _which(words[0], path) is None:
+        if words and which(words[0], path) is None:
             raise ToolchainError(
                 f"{variable}={env.get(variable, '')} is no program that can be run"
             )
     programs: list[Path] = []
     for word in (*launcher[:1], *named):
-        program = None if word.startswith("-") else _which(word, path)
+        program = None if word.startswith("-") else which(word, path)
         if program:
             programs += _behind(program, path)
         if program and Path(program).resolve().name not in WRAPPERS:
@@ -69,7 +69,7 @@ def _words(text: str) -> list[str]:
     return shlex.split(text)
 
 
-def _which(program: str, path: str) -> str | None:
+def which(program: str, path: str) -> str | None:
     """As shutil.which, whose module takes longer to import than the search takes."""
     folders = [""] if os.path.dirname(program) else path.split(os.pathsep)
     for folder in folders:

@@ -1,0 +1,99 @@
+"""Code objects for AMD: hipify, then clang, or hiprtc where there is no clang."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from gpuport.errors import BackendUnavailableError, CompileError
+from gpuport.loading import rtc
+from gpuport.loading.compiling import run_compiler
+from gpuport.loading.cuda_options import host_options
+from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions
+from gpuport.loading.hip_toolchain import Tools
+from gpuport.loading.overlay import Overlay, write_overlay
+from gpuport.loading.records import ModuleRecord
+from gpuport.loading.reflection import Reflection, device_records
+from gpuport.loading.request import Project, Request
+
+_ARCH = re.compile(r"gfx[0-9a-f]{3,4}(?::(?:xnack|sramecc)[+-])*")
+
+
+def check_archs(archs: Iterable[str]) -> tuple[str, ...]:
+    """ValueError for what is none of AMD's architectures."""
+    for arch in archs:
+        if not _ARCH.fullmatch(arch):
+            raise ValueError(f"{arch!r} is no AMD architecture such as gfx90a")
+    return tuple(dict.fromkeys(archs))
+
+
+def compile_module(
+    request: Request, project: Project, archs: Sequence[str], tools: Tools, folder: Path
+) -> ModuleRecord:
+    """Compile for each architecture, side by side, into `folder`.
+
+    Raises:
+        TranslationError: HIP has no counterpart of something in the source.
+        CompileError: the compiler refused it; its words, with the original file and line.
+    """
+    if tools.clang is None and tools.hiprtc is None:
+        raise BackendUnavailableError(f"backend hip cannot compile: {tools.reason}")
+    overlay = write_overlay(request, project, "hip", folder)
+    entries = find_entries(overlay.sources, "hip", request.options.decided(), request.expressions)
+    with overlay.main.open("a", encoding="utf-8") as file:
+        file.write("\n".join(["", *device_tail(entries), ""]))
+    files = {arch: f"{arch.replace(':', '_')}.hsaco" for arch in archs}
+    with ThreadPoolExecutor(max_workers=min(len(archs), os.cpu_count() or 1)) as pool:
+        jobs = [
+            pool.submit(_compile_one, request, overlay, entries, arch, tools, folder / files[arch])
+            for arch in archs
+        ]
+    names = {}
+    for job in jobs:
+        names.update(job.result())
+    reflection = Reflection((folder / files[archs[0]]).read_bytes())
+    kernels, variables = device_records(entries, reflection, names)
+    return ModuleRecord(kernels, variables, tools.clang or "hiprtc", files)
+
+
+def _compile_one(
+    request: Request, overlay: Overlay, entries: Entries, arch: str, tools: Tools, output: Path
+) -> dict[str, str]:
+    flags = [
+        *(f"--offload-arch={arch}", "-std=c++20", "-O3", "-DGP_TARGET_AMD=1"),
+        *request.options.macro_flags(),
+        *overlay.include_flags(),
+        *host_options(request.options.rest),
+    ]
+    if tools.clang is not None:
+        command = [
+            tools.clang,
+            "-x",
+            "hip",
+            "--cuda-device-only",
+            "--no-gpu-bundle-output",
+            *tools.flags,
+            *flags,
+        ]
+        command += ["-include", "hip/hip_runtime.h", str(overlay.main), "-o", str(output)]
+        run_compiler(command, request.name, str(overlay.main))
+        return {}
+    assert tools.hiprtc is not None
+    try:
+        compiled = rtc.compile_program(
+            tools.hiprtc,
+            rtc.HIPRTC,
+            overlay.main.read_bytes(),
+            request.name,
+            {},
+            flags,
+            name_expressions(entries),
+            code="Code",
+        )
+    except rtc.RtcError as error:
+        raise CompileError(str(error)) from None
+    output.write_bytes(compiled.code)
+    return compiled.symbols

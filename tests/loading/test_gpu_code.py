@@ -1,0 +1,225 @@
+"""Modules for GPUs: compiled wherever there is a compiler, run where there is a device."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpuport
+from gpuport.loading import rtc
+from gpuport.loading.cuda_toolchain import Tools, find_nvcc, find_nvrtc, find_tools
+from gpuport.loading.driver import driver
+from gpuport.loading.gpu_code import choose_arch
+from gpuport.loading.hip_toolchain import find_tools as find_hip_tools
+
+HERE = Path(__file__).parent
+KERNELS = HERE / "kernels.cu"
+EXAMPLES = HERE.parents[1] / "examples" / "own_kernels"
+TEMPLATES = ["scale<float, 3>", "scale<int, 2>"]
+NAMES = [
+    "saxpy", "scale<double, 7>", "outer::inner::put", "outer::inner::secret", "numbers", "structs",
+    "reversed", "tell", "add_bias", "divergent", "asserting", "meet", "nothing", "chosen",
+    *TEMPLATES,
+]  # fmt: skip
+
+
+def require_compiler(backend: str) -> None:
+    if backend == "cuda" and find_nvrtc() is None and find_nvcc() is None:
+        pytest.skip("neither NVRTC nor nvcc is here")
+    if backend == "hip":
+        tools = find_hip_tools()
+        if tools.clang is None and tools.hiprtc is None:
+            pytest.skip(f"no HIP compiler is here: {tools.reason}")
+
+
+def require_device(backend: str) -> None:
+    try:
+        driver(backend)
+    except gpuport.BackendUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(
+    params=[("cuda", ("sm_80", "compute_90")), ("hip", ("gfx90a",))], ids=["cuda", "hip"]
+)
+def compiled(request: pytest.FixtureRequest) -> gpuport.loading.Module:
+    backend, archs = request.param
+    require_compiler(backend)
+    try:
+        driver(backend)
+    except gpuport.BackendUnavailableError:
+        return gpuport.load(KERNELS, backend=backend, archs=archs, name_expressions=TEMPLATES)
+    pytest.skip(f"{backend} has a device here, and this is about machines without one")
+
+
+def test_compiling_needs_no_device(compiled: gpuport.loading.Module) -> None:
+    assert list(compiled.kernels) == NAMES
+    assert compiled.saxpy.signature == "saxpy(float, const float*, float*, int)"
+    assert compiled.archs == (
+        ("sm_80", "compute_90") if compiled.backend == "cuda" else ("gfx90a",)
+    )
+    assert compiled.warp_size == 0
+    x = np.zeros(4, "f4")
+    for use in (
+        lambda: compiled.saxpy(1, 4, (1, x, x, 4)),
+        lambda: compiled.saxpy.attributes,
+        lambda: compiled.saxpy.occupancy(256),
+        lambda: compiled.get_global("bias"),
+    ):
+        with pytest.raises(gpuport.BackendUnavailableError, match="compiled and cannot run"):
+            use()
+
+
+def test_the_compiler_tells_the_same_everywhere(compiled: gpuport.loading.Module) -> None:
+    cpu = gpuport.load(KERNELS, backend="cpu", name_expressions=TEMPLATES)
+    expected = {(k.signature, k.parameters) for k in cpu._record.kernels}
+    assert {(k.signature, k.parameters) for k in compiled._record.kernels} == expected
+    variables = {(v.name, v.kind, v.element_size) for v in compiled._record.globals}
+    # One that no kernel uses may have been left out.
+    assert variables >= {("bias", 4, 4), ("counter", 2, 4), ("other", 2, 4)}
+    symbols = [k.symbol for k in compiled._record.kernels]
+    assert len(set(symbols)) == len(NAMES) + 1  # put has two
+
+
+@pytest.mark.parametrize("backend", ["cuda", "hip"])
+def test_errors_name_the_original(backend: str, tmp_path: Path) -> None:
+    require_compiler(backend)
+    arch = {"cuda": "sm_80", "hip": "gfx90a"}[backend]
+    source = tmp_path / "my kernel.cu"
+    source.write_text('#include "h.h"\n\n__global__ void k(int* p) {\n  *p = oops;\n}\n')
+    (tmp_path / "h.h").write_text("#pragma once\n")
+    with pytest.raises(gpuport.CompileError) as caught:
+        gpuport.load(source, backend=backend, archs=[arch])
+    place = f"{source}(4)" if backend == "cuda" else f"{source}:4:"
+    assert place in str(caught.value)
+    assert "oops" in str(caught.value)
+
+
+def test_without_a_device_architectures_have_to_be_named() -> None:
+    for backend, wrong in (("cuda", "gfx90a"), ("hip", "sm_90")):
+        require_compiler(backend)
+        with pytest.raises(ValueError, match=f"'{wrong}' is no"):
+            gpuport.load("\n__global__ void k() {}\n", backend=backend, archs=[wrong])
+        try:
+            driver(backend)
+        except gpuport.BackendUnavailableError:
+            with pytest.raises(
+                gpuport.BackendUnavailableError, match="to compile only, name archs"
+            ):
+                gpuport.load("\n__global__ void k() {}\n", backend=backend)
+
+
+def test_nvcc_where_nvrtc_does_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    if find_nvcc() is None:
+        pytest.skip("nvcc is not here")
+    from gpuport.loading import cuda_toolchain
+
+    source = (
+        KERNELS.read_text()
+        + "#include <vector>\nint main() { std::vector<int> v(3); nothing<<<1, 1>>>(); }\n"
+    )
+    headers = {"offset.h": "#define OFFSET 1\n"}
+    tools = find_tools()
+    made = []
+    for chosen in (tools, Tools(None, tools.nvcc, tools.headers)):
+        monkeypatch.setattr(cuda_toolchain, "find_tools", lambda chosen=chosen: chosen)
+        module = gpuport.load(
+            source, backend="cuda", archs=["sm_80"], headers=headers, name_expressions=TEMPLATES
+        )
+        assert module.compiler == "nvcc"
+        made.append({(k.signature, k.parameters) for k in module._record.kernels})
+    assert made[0] == made[1]
+    assert len(made[0]) == len(NAMES) + 1
+
+
+def test_nvrtc_compiles_by_itself() -> None:
+    path = find_nvrtc()
+    if path is None:
+        pytest.skip("NVRTC is not here")
+    assert rtc.version(path, rtc.NVRTC) >= (11, 2)
+    source = (
+        "#include <cstdint>\n#include <cfloat>\n#include <climits>\n#include <cuda_runtime.h>\n"
+    )
+    source += "__global__ void k(uint8_t* p, int64_t n) { *p = INT_MAX > n ? FLT_MAX : 0; }\n"
+    module = gpuport.load(source, backend="cuda", archs=["compute_80"])
+    assert module.compiler.startswith("NVRTC")
+    assert [p.size for p in module._record.kernels[0].parameters] == [8, 8]
+
+
+@pytest.mark.parametrize(
+    ("device", "archs", "chosen"),
+    [
+        ("sm_90", ("sm_80", "sm_90", "compute_90"), "sm_90"),
+        ("sm_89", ("sm_80", "sm_86", "sm_90"), "sm_86"),
+        ("sm_90", ("sm_80", "compute_70", "compute_80"), "compute_80"),
+        ("sm_90", ("sm_90a",), "sm_90a"),
+        ("sm_90", ("sm_80", "sm_100", "compute_100"), None),
+        ("gfx90a:sramecc+:xnack-", ("gfx942", "gfx90a"), "gfx90a"),
+        ("gfx90a:sramecc+:xnack-", ("gfx90a:xnack+", "gfx90a:xnack-"), "gfx90a:xnack-"),
+        ("gfx1100", ("gfx1030",), None),
+    ],
+)
+def test_the_code_that_a_device_runs(
+    device: str, archs: tuple[str, ...], chosen: str | None
+) -> None:
+    files = dict.fromkeys(archs, "")
+    if chosen is not None:
+        assert choose_arch(device, files) == chosen
+    else:
+        with pytest.raises(gpuport.UnsupportedArchError, match=device):
+            choose_arch(device, files)
+
+
+def example(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "run.py"), *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_examples_on_the_cpu() -> None:
+    assert example("--backend", "cpu").count("agrees") == 10
+
+
+@pytest.mark.parametrize(("backend", "arch"), [("cuda", "sm_90"), ("hip", "gfx90a")])
+def test_the_examples_compile(backend: str, arch: str) -> None:
+    require_compiler(backend)
+    assert example("--backend", backend, "--arch", arch).count("compiled in") == 5
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("backend", ["cuda", "hip"])
+def test_the_examples_on_a_gpu(backend: str) -> None:
+    require_device(backend)
+    assert example("--backend", backend).count("agrees") == 5
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("backend", ["cuda", "hip"])
+def test_a_module_on_a_gpu(backend: str) -> None:
+    require_device(backend)
+    module = gpuport.load(KERNELS, backend=backend, name_expressions=TEMPLATES)
+    n = 1000
+    x = gpuport.DeviceArray.from_numpy(np.arange(n, dtype="f4"), backend=backend)
+    y = gpuport.DeviceArray.from_numpy(np.ones(n, "f4"), backend=backend)
+    module.saxpy((4,), (256,), (2.0, x, y, n))
+    np.testing.assert_array_equal(y.to_numpy(), 2 * np.arange(n, dtype="f4") + 1.5)
+    with pytest.raises(
+        TypeError, match=rf"x .*the array is on the host, the kernel runs on {backend}"
+    ):
+        module.saxpy(1, 1, (2.0, np.zeros(4, "f4"), y, 4))
+    with pytest.raises(gpuport.LaunchError, match="kernel nothing"):
+        module.nothing(1, 4096)
+    module.nothing(1, 1)
+    assert module.saxpy.attributes["num_regs"] > 0
+    assert module.saxpy.occupancy(256) > 0
+    module.get_global("bias").set([5, 6, 7, 8])
+    assert module.get_global("bias").get().tolist() == [5, 6, 7, 8]
+    lanes = gpuport.DeviceArray.from_numpy(np.zeros(1, "i4"), backend=backend)
+    module.tell(1, 1, (lanes, x))
+    assert lanes.to_numpy()[0] == module.warp_size
