@@ -12,6 +12,7 @@ enum DTypeSet : unsigned {
   kTeachingFloats = 1u << unsigned(DType::kF32) | 1u << unsigned(DType::kF64),
   kTeaching = kTeachingFloats | 1u << unsigned(DType::kI32),
   kFloats = kTeachingFloats | 1u << unsigned(DType::kF16) | 1u << unsigned(DType::kBF16),
+  kWide = kTeaching | 1u << unsigned(DType::kU32) | 1u << unsigned(DType::kI64) | 1u << unsigned(DType::kU64),
   kEvery = (1u << kDTypes) - 1,
   kExact = kEvery & ~kFloats,  // bool and the integers
 };

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpuport._arguments import Options, Site, find_site, mask_view, output_of, source_view
 from gpuport._backends import Kernel, kernel_table
-from gpuport._dtypes import ALL, EXACT, FLOATS
+from gpuport._dtypes import ALL, FLOATS, WIDE
 from gpuport._layout import Ints, normalize_axes
 from gpuport._session import Session
 from gpuport._view import HOST, Output, View, host_array, packed
@@ -21,23 +21,28 @@ from gpuport.errors import Error
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """A variant for rows of up to `longest` elements of some dtypes."""
+    """A variant for rows of some lengths, of some dtypes, on some backends."""
 
     variant: str
+    shortest: int = 0
     longest: float = math.inf
     dtypes: tuple[str, ...] = ALL
+    backends: tuple[str, ...] = ("cpu", "cuda", "hip")
 
 
 # The fastest variant that fits: the first of the family that computes the operation, takes the row,
 # and repeats bit for bit where the caller asks for that. A warp a row wins while a row is too short
-# to keep a block busy; a look-back scan is exact for integers only. What none of these computes is
-# left to the first kernel that does, by the registry's order.
+# to keep a block busy. The pipelined scan wins from a row of several tiles for each of an H200's
+# multiprocessors; on AMD it is not measured, and its ring, filled without asynchronous copies, is
+# not expected to hide latency as well as many small blocks do; on the CPU its service warps only
+# cost time. What none of these computes is left to the first kernel that does, by the registry's
+# order.
 _DEFAULTS: dict[str, tuple[Default, ...]] = {
     "reduce": (Default("single_pass"),),
     "scan": (
         Default("short_rows", longest=256),
-        Default("lookback", dtypes=EXACT),
-        Default("reduce_scan"),
+        Default("pipelined", shortest=(1 << 22) + 1, dtypes=WIDE, backends=("cuda",)),
+        Default("lookback"),
     ),
     "argmax": (Default("single_pass"),),
     "compact": (Default("two_pass"),),
@@ -136,7 +141,8 @@ def choose_kernel(
             kernel
             for default in _DEFAULTS[family]
             if op in (kernel := table[prefix + default.variant]).operations
-            and length <= default.longest
+            and default.shortest <= length <= default.longest
+            and site.work.backend in default.backends
             and dtype in default.dtypes
             and (dtype in kernel.repeatable or not options.deterministic)
         )

@@ -13,6 +13,8 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = (*SIGNED, *UNSIGNED)
 EXACT = ("bool", *INTEGERS)
 ALL = (*EXACT, *FLOATS)
+# Of 4 and 8 bytes: what GPUs copy asynchronously.
+WIDE = ("int32", "int64", "uint32", "uint64", "float32", "float64")
 
 ITEMSIZE = {
     "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import gpuport._view as _view
-from gpuport._dtypes import ALL, EXACT, FLOATS
+from gpuport._dtypes import ALL, EXACT, FLOATS, WIDE
 from gpuport._view import Place, View, host_array
 
 Array = np.ndarray[Any, Any]
@@ -82,7 +82,8 @@ class FakeModule:
             record("reduce.checked", EXACT, op="checked_sum"),
             record("scan.serial", ("int32", "float32", "float64")),
             record("scan.short_rows", ALL),
-            record("scan.lookback", ALL, repeatable=EXACT),
+            record("scan.lookback", ALL),
+            record("scan.pipelined", WIDE),
             record("scan.reduce_scan", ALL),
             record("argmax.single_pass", ALL),
             record("compact.two_pass", ALL),

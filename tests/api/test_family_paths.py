@@ -65,14 +65,22 @@ def test_device_arrays_stay_where_they_are(fake_cuda: FakeModule) -> None:
 
 
 def test_defaults(fake_cuda: FakeModule) -> None:
-    long = np.resize(ROW, 257)
-    for dtype, variant in (("int16", "lookback"), ("bool", "lookback"), ("float32", "reduce_scan")):
-        for row, chosen in ((ROW, "short_rows"), (long, variant)):
-            gpuport.inclusive_scan(device(row.astype(dtype)))
-            gpuport.inclusive_scan(device(row.astype(dtype)), deterministic=True)
-            assert kernels(fake_cuda)[-2:] == [f"scan.{chosen}"] * 2
+    long = np.zeros((1 << 22) + 1, np.int8)
+    for x, dtype, variant in (
+        (ROW, "int16", "short_rows"),
+        (ROW, "float32", "short_rows"),
+        (long[:257], "float32", "lookback"),
+        (long[1:], "float32", "lookback"),
+        (long, "float32", "pipelined"),
+        (long, "uint32", "pipelined"),
+        (long, "bool", "lookback"),
+        (long, "float16", "lookback"),
+    ):
+        for deterministic in (None, True):
+            gpuport.inclusive_scan(device(x.astype(dtype)), deterministic=deterministic)
+            assert kernels(fake_cuda)[-1] == f"scan.{variant}"
     gpuport.inclusive_scan(device(long), dtype=float)
-    assert kernels(fake_cuda)[-1] == "scan.reduce_scan"
+    assert kernels(fake_cuda)[-1] == "scan.pipelined"
 
 
 def test_a_float64_scan_of_integers_converts_on_the_device(fake_cuda: FakeModule) -> None:

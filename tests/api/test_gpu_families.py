@@ -41,7 +41,7 @@ def test_every_dtype(torch: Any, dtype: str) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize("variant", ["serial", "hillis_steele", "blelloch", "hierarchical",
-                                     "lookback", "reduce_scan"])  # fmt: skip
+                                     "lookback", "pipelined", "reduce_scan"])  # fmt: skip
 @pytest.mark.parametrize("size", [1, 513, 4099, 262145, 5_000_011])
 def test_scans(torch: Any, variant: str, size: int) -> None:  # noqa: F811
     x = torch.randint(-9, 10, (size,), dtype=torch.int32, device="cuda")

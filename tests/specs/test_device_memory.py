@@ -20,7 +20,7 @@ CPU = Target("cpu", 32)
 @pytest.mark.parametrize(
     "kernel",
     [
-        *("reduce.single_pass", "scan.lookback", "scan.reduce_scan", "argmax.single_pass"),
+        *("reduce.single_pass", "scan.lookback", "scan.pipelined", "argmax.single_pass"),
         *("compact.two_pass", "segmented.merge_path", "softmax.warp_row"),
     ],
 )

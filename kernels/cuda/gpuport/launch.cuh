@@ -1,6 +1,7 @@
 // Launching: the only launch syntax of the project, and the check after it.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "call.hpp"
@@ -61,8 +62,35 @@ index_t resident_blocks(void (*kernel)(Parameters...), const Call& call, int thr
   return index_t(per_processor) * device_attribute(cudaDevAttrMultiProcessorCount, call.device);
 }
 
-// The same for blocks that wait for each other: all of them run at once or the launch is refused. Always a cooperative
-// launch, so that two streams cannot each hold half of the device and wait for ever.
+// How many blocks of one kernel, always of the same shape on a device, fit there at once. The driver takes microseconds
+// to answer, so it is asked once. Lets the kernel have that much shared memory as well.
+class Residency {
+ public:
+  template <typename... Parameters>
+  index_t blocks(void (*kernel)(Parameters...), const Call& call, int threads, std::size_t shared_bytes) {
+    if (call.device < kDevices) {
+      if (const index_t known = known_[call.device].load(std::memory_order_relaxed)) return known;
+    }
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               int(shared_bytes)),
+          "asking for shared memory");
+    const index_t count = resident_blocks(kernel, call, threads, shared_bytes);
+    if (count == 0) {
+      throw Error(ErrorKind::kValue, std::string(call.name) + ": the device cannot hold a block of " +
+                                         std::to_string(threads) + " threads and " + std::to_string(shared_bytes) +
+                                         " bytes of shared memory");
+    }
+    if (call.device < kDevices) known_[call.device].store(count, std::memory_order_relaxed);
+    return count;
+  }
+
+ private:
+  static constexpr int kDevices = 64;
+  std::atomic<index_t> known_[kDevices] = {};
+};
+
+// As launch(), for blocks that wait for each other: all of them run at once or the launch is refused. Always a
+// cooperative launch, so that two streams cannot each hold half of the device and wait for ever.
 template <typename... Parameters, typename... Arguments>
 void launch_resident(void (*kernel)(Parameters...), const Call& call, const Grid& grid, const Arguments&... arguments) {
   if (grid.blocks == 0) return;

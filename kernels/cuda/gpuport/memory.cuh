@@ -45,6 +45,65 @@ GP_DEVICE void store_release(T* address, T value) {
 #endif
 }
 
+// kWords words at once, each of which is written and read whole; nothing else is ordered by them.
+template <int kWords>
+struct Words {
+  std::uint64_t word[kWords];
+};
+
+template <int kWords>
+GP_DEVICE Words<kWords> load_relaxed(const std::uint64_t* address) {
+  Words<kWords> words;
+#if defined(GP_TARGET_CUDA)
+  if constexpr (kWords == 2) {  // one access of 16 bytes
+    asm volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(words.word[0]), "=l"(words.word[1])
+                 : "l"(address)
+                 : "memory");
+  } else {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      asm volatile("ld.relaxed.gpu.global.b64 %0, [%1];" : "=l"(words.word[i]) : "l"(address + i) : "memory");
+    }
+  }
+#else
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+#if defined(GP_TARGET_AMD)
+    words.word[i] =
+        __hip_atomic_load(const_cast<std::uint64_t*>(address + i), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#else
+    words.word[i] = __atomic_load_n(address + i, __ATOMIC_RELAXED);
+#endif
+  }
+#endif
+  return words;
+}
+
+template <int kWords>
+GP_DEVICE void store_relaxed(std::uint64_t* address, const Words<kWords>& words) {
+#if defined(GP_TARGET_CUDA)
+  if constexpr (kWords == 2) {
+    asm volatile("st.relaxed.gpu.global.v2.b64 [%0], {%1, %2};" ::"l"(address), "l"(words.word[0]), "l"(words.word[1])
+                 : "memory");
+  } else {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(address + i), "l"(words.word[i]) : "memory");
+    }
+  }
+#else
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+#if defined(GP_TARGET_AMD)
+    __hip_atomic_store(address + i, words.word[i], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#else
+    __atomic_store_n(address + i, words.word[i], __ATOMIC_RELAXED);
+#endif
+  }
+#endif
+}
+
 // Adds and returns the value before. Acquires and releases: what any earlier adder wrote before its add is visible
 // after.
 GP_DEVICE std::uint32_t fetch_add(std::uint32_t* address, std::uint32_t value) {
@@ -56,6 +115,19 @@ GP_DEVICE std::uint32_t fetch_add(std::uint32_t* address, std::uint32_t value) {
   return __hip_atomic_fetch_add(address, value, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
 #else
   return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
+#endif
+}
+
+// The same without order: for tickets, which promise nothing about other memory.
+GP_DEVICE std::uint32_t fetch_add_relaxed(std::uint32_t* address, std::uint32_t value) {
+#if defined(GP_TARGET_CUDA)
+  std::uint32_t before;
+  asm volatile("atom.add.relaxed.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(address), "r"(value) : "memory");
+  return before;
+#elif defined(GP_TARGET_AMD)
+  return __hip_atomic_fetch_add(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#else
+  return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 #endif
 }
 
@@ -84,6 +156,124 @@ GP_DEVICE void grid_barrier(std::uint32_t* arrivals) {
   __syncthreads();  // nobody goes on before thread 0 has seen every block arrive
 }
 
+// Whether the target copies from global to shared memory while the thread goes on, and has barrier objects there.
+// Elsewhere the same calls copy at once, and there is nothing to wait for.
+#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__)
+inline constexpr int kCompiledArch = __CUDA_ARCH__;
+#else
+inline constexpr int kCompiledArch = 0;
+#endif
+inline constexpr bool kAsyncCopies = kCompiledArch >= 800;
+
+// Copies one T of 4, 8 or 16 bytes, aligned to its size. The calling thread may read it once its group of copies has
+// arrived; other threads need a barrier besides.
+template <typename T>
+GP_DEVICE void copy_async(T* shared, const T* global) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+#if defined(GP_TARGET_CUDA)
+  if constexpr (kAsyncCopies) {
+    const auto target = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+    if constexpr (sizeof(T) == 16) {  // past L1: nothing reads it again from there
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(global) : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(target), "l"(global), "n"(sizeof(T)) : "memory");
+    }
+    return;
+  }
+#endif
+  *shared = *global;
+}
+
+// Ends a group: the copies since the last one.
+GP_DEVICE void end_copy_group() {
+#if defined(GP_TARGET_CUDA)
+  if constexpr (kAsyncCopies) asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits until all of the thread's groups but the newest kPending have arrived.
+template <int kPending>
+GP_DEVICE void wait_for_copies() {
+#if defined(GP_TARGET_CUDA)
+  if constexpr (kAsyncCopies) asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#endif
+}
+
+// A place in shared memory where some warps of a block wait for others, while the rest go on: what a warp wrote before
+// it arrived is visible to who has waited. It is used in rounds of a fixed number of arrivals; nobody may be more than
+// one round behind. Needs a block barrier between init() and the first use.
+class Signal {
+ public:
+  GP_DEVICE void init(int arrivals) {
+#if defined(GP_TARGET_CUDA)
+    if constexpr (kAsyncCopies) {  // the hardware's barrier object, which puts a waiting warp to sleep
+      asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
+      return;
+    }
+#endif
+    state_ = std::uint64_t(arrivals) << 32;
+  }
+
+  // By one lane of a warp, after Warp::sync().
+  GP_DEVICE void arrive() {
+#if defined(GP_TARGET_CUDA)
+    if constexpr (kAsyncCopies) {
+      [[maybe_unused]] std::uint64_t token;
+      asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(address()) : "memory");
+    } else {
+      __threadfence_block();
+      atomicAdd(arrivals(), 1u);
+    }
+#elif defined(GP_TARGET_AMD)
+    __hip_atomic_fetch_add(arrivals(), 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+#else
+    __atomic_fetch_add(arrivals(), 1u, __ATOMIC_RELEASE);
+#endif
+  }
+
+  // Until all arrivals of a round, counted from zero, are in.
+  GP_DEVICE void wait(std::uint32_t round) {
+    wait_until([&] { return is_over(round); });
+  }
+
+ private:
+  // The barrier object; or arrivals so far in the lower half, those of one round in the upper.
+  std::uint64_t state_;
+
+  GP_DEVICE std::uint32_t* arrivals() { return reinterpret_cast<std::uint32_t*>(&state_); }
+
+#if defined(GP_TARGET_CUDA)
+  GP_DEVICE std::uint32_t address() const { return static_cast<std::uint32_t>(__cvta_generic_to_shared(&state_)); }
+#endif
+
+  GP_DEVICE bool is_over(std::uint32_t round) {
+    std::uint32_t seen;
+#if defined(GP_TARGET_CUDA)
+    if constexpr (kCompiledArch >= 900) {  // may sleep for a while before it says no
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(seen)
+                   : "r"(address()), "r"(round & 1)
+                   : "memory");
+      return seen != 0;
+    } else if constexpr (kAsyncCopies) {
+      asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(seen)
+                   : "r"(address()), "r"(round & 1)
+                   : "memory");
+      return seen != 0;
+    }
+    seen = *static_cast<volatile std::uint32_t*>(arrivals());
+    __threadfence_block();
+#elif defined(GP_TARGET_AMD)
+    seen = __hip_atomic_load(arrivals(), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP);
+#else
+    seen = __atomic_load_n(arrivals(), __ATOMIC_ACQUIRE);
+#endif
+    const std::uint32_t wanted = (round + 1) * std::uint32_t(state_ >> 32);
+    return std::int32_t(seen - wanted) >= 0;
+  }
+};
+
 // kCount neighbours of a row, loaded or stored as one access where that is possible.
 template <typename T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {
@@ -98,6 +288,13 @@ inline constexpr int kPackItems = kVectorBytes / int(sizeof(T));
 template <typename T>
 GP_DEVICE bool is_packable(const T* row, index_t col_stride) {
   return col_stride == 1 && reinterpret_cast<std::uintptr_t>(row) % kVectorBytes == 0;
+}
+
+// One access of 16 bytes. Through the compiler's own vector type: a structure's store may be cut into its items again.
+template <typename P>
+GP_DEVICE void store_vector(P* address, const P& value) {
+  static_assert(sizeof(P) == kVectorBytes);
+  *reinterpret_cast<uint4*>(address) = bit_cast<uint4>(value);
 }
 
 template <typename T>

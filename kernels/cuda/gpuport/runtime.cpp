@@ -1,5 +1,6 @@
 #include "runtime.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <thread>
@@ -46,7 +47,9 @@ constexpr std::size_t kCounterBytes = std::size_t(kCounters) * sizeof(std::uint3
 struct Buffer {
   std::mutex mutex;
   void* memory = nullptr;
-  std::size_t capacity = 0;
+  std::size_t tagged = 0;    // words
+  std::size_t capacity = 0;  // bytes of data
+  std::uint32_t tag = 0;     // of the last launch
 };
 
 // The per-thread default stream is one handle for many streams, so the thread belongs to the key.
@@ -64,11 +67,13 @@ Buffer& buffer_of(int device, cudaStream_t stream) {
   return *buffer;
 }
 
-// Counters first, then the data. Stream-ordered, so nothing waits.
-void* allocate_zeroed_counters(std::size_t bytes, cudaStream_t stream) {
+std::size_t cleared_bytes(std::size_t tagged) { return kCounterBytes + tagged * sizeof(std::uint64_t); }
+
+// Counters, tagged words, data. Stream-ordered, so nothing waits.
+void* allocate_cleared(std::size_t tagged, std::size_t bytes, cudaStream_t stream) {
   void* memory = nullptr;
-  check(cudaMallocAsync(&memory, kCounterBytes + bytes, stream), "allocating temporary storage");
-  const cudaError_t status = cudaMemsetAsync(memory, 0, kCounterBytes, stream);
+  check(cudaMallocAsync(&memory, cleared_bytes(tagged) + bytes, stream), "allocating temporary storage");
+  const cudaError_t status = cudaMemsetAsync(memory, 0, cleared_bytes(tagged), stream);
   if (status != cudaSuccess) (void)cudaFreeAsync(memory, stream);
   check(status, "clearing temporary storage");
   return memory;
@@ -76,24 +81,35 @@ void* allocate_zeroed_counters(std::size_t bytes, cudaStream_t stream) {
 
 }  // namespace
 
-Workspace::Workspace(const Call& call, std::size_t bytes) : stream_(call.stream) {
+Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : stream_(call.stream) {
+  tagged = (tagged + 1) / 2 * 2;  // the data keep an alignment of 16 bytes
   void* memory = nullptr;
   if (is_capturing(stream_)) {
-    owned_ = true;
-    memory = allocate_zeroed_counters(bytes, stream_);
+    owned_ = true;  // and cleared by each replay: the first tag is right for all of them
+    memory = allocate_cleared(tagged, bytes, stream_);
   } else {
     Buffer& buffer = buffer_of(call.device, call.stream);
     lock_ = std::unique_lock<std::mutex>(buffer.mutex);
-    if (buffer.memory == nullptr || buffer.capacity < bytes) {
-      void* larger = allocate_zeroed_counters(bytes, stream_);
+    if (buffer.memory == nullptr || buffer.capacity < bytes || buffer.tagged < tagged) {
+      const std::size_t most_tagged = std::max(buffer.tagged, tagged), most = std::max(buffer.capacity, bytes);
+      void* larger = allocate_cleared(most_tagged, most, stream_);
       if (buffer.memory != nullptr) check(cudaFreeAsync(buffer.memory, stream_), "freeing temporary storage");
       buffer.memory = larger;
-      buffer.capacity = bytes;
+      buffer.tagged = most_tagged;
+      buffer.capacity = most;
+      buffer.tag = 0;
+    } else if (tagged != 0 && buffer.tag == ~std::uint32_t(0)) {
+      // Hours of launches later the tags start again, and words of that age must not pass for new ones.
+      check(cudaMemsetAsync(buffer.memory, 0, cleared_bytes(buffer.tagged), stream_), "clearing temporary storage");
+      buffer.tag = 0;
     }
     memory = buffer.memory;
+    if (tagged != 0) tag_ = ++buffer.tag;
+    tagged = buffer.tagged;
   }
   counters_ = static_cast<std::uint32_t*>(memory);
-  data_ = static_cast<char*>(memory) + kCounterBytes;
+  tagged_ = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory) + kCounterBytes);
+  data_ = tagged_ + tagged;
 }
 
 Workspace::~Workspace() {

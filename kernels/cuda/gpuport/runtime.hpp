@@ -34,10 +34,11 @@ inline constexpr index_t kCounters = 4096;
 
 // Temporary storage for the launches of one call. Each stream of each device keeps one buffer, which grows and is
 // reused; the lock keeps two host threads from interleaving their launches on it. While a stream is being captured the
-// storage is allocated and freed by the graph itself, so replays share nothing with eager calls.
+// storage is allocated, cleared and freed by the graph itself, so replays share nothing with eager calls.
 class Workspace {
  public:
-  Workspace(const Call& call, std::size_t bytes);
+  // `tagged` words hold what blocks publish to each other with tag(); see lookback.cuh.
+  Workspace(const Call& call, std::size_t bytes, std::size_t tagged = 0);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -48,12 +49,18 @@ class Workspace {
   }
   // kCounters words that are zero when the launch starts; a kernel leaves them zero.
   std::uint32_t* counters() const { return counters_; }
+  // Words whose upper half is not tag() when the launch starts. Kernels write them with tag() in the upper half only,
+  // so what earlier launches left needs no clearing.
+  std::uint64_t* tagged() const { return tagged_; }
+  std::uint32_t tag() const { return tag_; }
 
  private:
   cudaStream_t stream_;
   bool owned_ = false;
   std::unique_lock<std::mutex> lock_;
   std::uint32_t* counters_ = nullptr;
+  std::uint64_t* tagged_ = nullptr;
+  std::uint32_t tag_ = 1;
   void* data_ = nullptr;
 };
 

@@ -142,6 +142,16 @@ using TargetWarpWidths = WarpWidths<32>;
 using TargetWarpWidths = WarpWidths<32, 64>;
 #endif
 
+// For launch policies, which are data: what suits one kind of device seldom suits another.
+enum class Target : std::uint8_t { kCuda, kAmd, kCpu };
+#if defined(GP_TARGET_CUDA)
+inline constexpr Target kTarget = Target::kCuda;
+#elif defined(GP_TARGET_AMD)
+inline constexpr Target kTarget = Target::kAmd;
+#else
+inline constexpr Target kTarget = Target::kCpu;
+#endif
+
 // A matrix with a stride for each direction, in elements. Either may be zero or negative.
 template <typename T>
 struct View2 {

@@ -143,6 +143,17 @@ struct Warp {
     return state;
   }
 
+  // The same, in the order of the lanes, so the operator need not commute. Lane 0 holds the results; several states
+  // side by side hide the latency of each other's shuffles.
+  template <typename Op, int kStates>
+  static GP_DEVICE void reduce_in_order(typename Op::State (&states)[kStates]) {
+#pragma unroll
+    for (int delta = 1; delta < kGroup; delta *= 2) {
+#pragma unroll
+      for (int i = 0; i < kStates; ++i) states[i] = Op::combine(states[i], shuffle_down(states[i], delta));
+    }
+  }
+
   // Every lane holds the result, the same bits. Keeps the order of the lanes, so the operator need not commute.
   template <typename Op>
   static GP_DEVICE typename Op::State all_reduce(typename Op::State state) {

@@ -1,116 +1,129 @@
-// scan.lookback: one pass; each tile looks back over the tiles before it (Merrill and Garland, "Single-pass parallel
-// prefix scan with decoupled look-back", 2016). The default for integers. A tile publishes its aggregate (A) at once,
-// and its inclusive prefix (P) when it knows it. To know it, the first warp reads the tiles before, a window at a time,
-// until one has published P. Reads and writes each element once. How far a tile looks depends on timing, so float
-// results are not repeatable bit for bit; integers are exact.
-#include "tile.cuh"
+// scan.lookback: one launch; each block scans one tile, and looks back over the tiles before it for what to add
+// (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016). The default for short rows.
+// A tile publishes its aggregate (A) at once; the last of each window of tiles also its inclusive prefix (P). A tile's
+// prefix is the P of the window before and the A's of its own, folded in a fixed order. So there is one wait for a row
+// of one window, and floats repeat bit for bit. Reads and writes each element once.
+#include "strips.cuh"
 
 namespace gp::scan {
 
-enum Status : std::uint32_t { kNothing = 0, kAggregate = 1, kPrefix = 2 };
-
-// What each tile of each row publishes; the payload is written before the status is released.
-template <typename State>
-struct Published {
-  State* aggregate;
-  State* prefix;
-  std::uint32_t* status;
+struct LookbackPolicy {
+  Target target;
+  index_t most_items;  // of all rows, for this line of the table
+  int threads;
+};
+constexpr int kLookbackMostThreads = 512;
+constexpr int kLookbackStrips = 4;
+// H200: as few tiles as keep the multiprocessors busy, because each of them waits for all before it; four strips beat
+// two by 5 to 20 % from 2^20 up. AMD: not measured; 512 threads are 8 of the 32 waves of a compute unit, and registers
+// allow four such blocks. CPU: few threads, because each costs a context of the emulator.
+constexpr LookbackPolicy kLookbackPolicies[] = {
+    {Target::kCuda, index_t(1) << 17, 128}, {Target::kCuda, index_t(1) << 19, 256}, {Target::kCuda, kAnyLength, 512},
+    {Target::kAmd, index_t(1) << 18, 256},  {Target::kAmd, kAnyLength, 512},        {Target::kCpu, kAnyLength, 64},
 };
 
-// The combination of all tiles of the row before `tile`, which is item `item` of all rows. By the first warp; every
-// lane holds it.
+constexpr index_t kWindow = 256;  // tiles from one published prefix to the next
+
+// What the blocks know of each other's work.
+template <typename State>
+struct Tiles {
+  Published<State> published;
+  std::uint32_t* ticket;
+  std::uint32_t count;  // of a row
+
+  // The slots of a row: one for each tile, one for each window but the last. A single tile needs none.
+  GP_HOST_DEVICE index_t slots() const { return count == 1 ? 0 : count + (count - 1) / kWindow; }
+};
+
+// By the first warp: the combination of the tiles of the row before `tile`; lane 0 holds it. `total` is the tile's own.
 template <int kWarp, typename Op>
-GP_DEVICE typename Op::State look_back(const Published<typename Op::State>& published, index_t item, index_t tile) {
-  using W = Warp<kWarp>;
+GP_DEVICE typename Op::State look_back(const Tiles<typename Op::State>& tiles, index_t row, index_t tile,
+                                       typename Op::State total) {
   using State = typename Op::State;
-  State before = Op::identity();
-  for (index_t done = 0; done < tile; done += kWarp) {
-    // The last lane reads the nearest tile, so that the order of the lanes is the order of the tiles.
-    const index_t distance = done + kWarp - W::lane();
-    const bool exists = distance <= tile;
-    std::uint32_t status = kAggregate;
-    if (exists) wait_until([&] { return (status = load_acquire(&published.status[item - distance])) != kNothing; });
-    State state = Op::identity();
-    if (exists) state = status == kPrefix ? published.prefix[item - distance] : published.aggregate[item - distance];
-    const lane_mask_t prefixes = W::ballot(exists && status == kPrefix);
-    // Lanes before the nearest prefix are part of it already.
-    const int nearest = prefixes == 0 ? -1 : 63 - __clzll((long long)prefixes);
-    if (W::lane() < nearest) state = Op::identity();
-    before = Op::combine(W::template all_reduce<Op>(state), before);
-    if (nearest >= 0) break;  // the same in every lane
+  const bool leader = Warp<kWarp>::lane() == 0;
+  const index_t aggregates = row * tiles.slots(), prefixes = aggregates + tiles.count;
+  if (leader) tiles.published.publish(aggregates + tile, total);
+  const index_t window = tile / kWindow, first = window * kWindow;
+  RunningFold<kWarp, Op, 1> fold(aggregates + first);
+  State before = fold.through(tiles.published, int(tile - first));
+  if (leader) {
+    if (window > 0) {
+      before = Op::combine(tiles.published.wait_for(tiles.published.at(prefixes + window - 1)), before);
+    }
+    if (tile == first + kWindow - 1 && tile + 1 < tiles.count) {
+      tiles.published.publish(prefixes + window, Op::combine(before, total));
+    }
   }
   return before;
 }
 
 template <int kWarp, typename Op>
-GP_KERNEL lookback_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out,
-                          Published<typename Op::State> published, std::uint32_t* ticket, index_t tiles,
-                          bool inclusive) {
+GP_KERNEL __launch_bounds__(kLookbackMostThreads, 1)
+    lookback_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out, bool packs_in, bool packs_out,
+                    Tiles<typename Op::State> tiles, bool inclusive) {
   using W = Warp<kWarp>;
   W::require();
   using State = typename Op::State;
-  using Scan = BlockScan<kWarp, kTileThreads, Op>;
-  __shared__ typename Scan::Storage storage;
+  using Part = WarpPart<kWarp, Op, kLookbackStrips>;
   __shared__ std::uint32_t taken;
-  __shared__ State carry;
-  const int thread = threadIdx.x;
-  for (;;) {
-    // Tiles are taken in order, so the tiles that this one waits for are running or done, whatever the order of the
-    // blocks.
-    if (thread == 0) taken = fetch_add(ticket, 1u);
-    __syncthreads();  // the ticket is there
-    const index_t item = taken;
-    if (item >= in.rows * tiles) return;  // the same in every thread
-    const index_t row = item / tiles, tile = item % tiles;
-    Tile<Op> values;
-    values.load(in, row, tile * kTile);
-    State total;
-    const State within = Scan::exclusive_scan(values.total, storage, &total);
-    if (W::index() == 0) {
-      if (thread == 0) {
-        (tile == 0 ? published.prefix : published.aggregate)[item] = total;
-        store_release(&published.status[item], std::uint32_t(tile == 0 ? kPrefix : kAggregate));
-      }
-      const State before = look_back<kWarp, Op>(published, item, tile);
-      if (thread == 0) {
-        carry = before;
-        if (tile > 0) {
-          published.prefix[item] = Op::combine(before, total);
-          store_release(&published.status[item], std::uint32_t(kPrefix));
-        }
-      }
-    }
-    __syncthreads();  // the carry is there
-    values.store(out, row, tile * kTile, Op::combine(carry, within), inclusive);
-    __syncthreads();  // ticket, storage and carry are read by all before the next tile reuses them
+  __shared__ State bases[kLookbackMostThreads / kWarp];
+  // Tiles are taken in order, so the tiles that this one waits for are running or done, whatever the order of the
+  // blocks.
+  if (threadIdx.x == 0) {
+    taken = fetch_add_relaxed(tiles.ticket, 1u);
+    if (taken == gridDim.x - 1) *tiles.ticket = 0;  // as the next launch expects it
   }
+  __syncthreads();  // the ticket is there
+  const index_t row = taken / tiles.count, tile = taken % tiles.count;
+  const int warps = blockDim.x / kWarp;
+  const index_t begin = (tile * warps + W::index()) * Part::kLength;
+
+  Part part;
+  part.left = Part::left_of(in.cols, begin);
+  part.load(&in(row, begin), in.col_stride, packs_in);
+  const State of_part = part.scan();
+  if (W::lane() == 0) bases[W::index()] = of_part;
+  __syncthreads();  // the totals of every warp are there
+  if (W::index() == 0) {
+    const State through = W::template inclusive_scan<Op>(W::lane() < warps ? bases[W::lane()] : Op::identity());
+    State before = Op::identity();
+    if (tiles.count > 1) before = look_back<kWarp, Op>(tiles, row, tile, W::shuffle(through, warps - 1));
+    before = W::shuffle(before, 0);
+    const State below = W::shuffle_up(through, 1);
+    if (W::lane() < warps) bases[W::lane()] = W::lane() == 0 ? before : Op::combine(before, below);
+  }
+  __syncthreads();  // what each warp has to add is there
+  part.store(&out(row, begin), out.col_stride, packs_out, bases[W::index()], inclusive);
 }
 
-void lookback(const Call& original) {
+void lookback_with(const Call& original, int threads) {
   const Call call = canonical(original);
   visit(call, EveryOp{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
-    const index_t tiles = (call.cols + kTile - 1) / kTile, items = call.rows * tiles;
+    const index_t length = threads / kWarp * WarpPart<kWarp, Op, kLookbackStrips>::kLength;
+    const index_t count = (call.cols + length - 1) / length, items = call.rows * count;
     if (items == 0) return;
-    if (items >= index_t(0xffffffffu) - kMaxBlocks) {
-      throw Error(ErrorKind::kValue, std::string(call.name) + " takes up to 2^31 tiles of " + std::to_string(kTile) +
+    if (items > kMaxBlocks) {
+      throw Error(ErrorKind::kValue, std::string(call.name) + " takes up to 2^31 tiles of " + std::to_string(length) +
                                          " elements in all; use reduce_scan");
     }
-    // States first: they are the wider type. One word of status a tile, and the ticket.
-    const std::size_t states = std::size_t(items) * sizeof(State);
-    const std::size_t words = (std::size_t(items) + 1) * sizeof(std::uint32_t);
-    const Workspace workspace(call, 2 * states + words);
-    Published<State> published;
-    published.aggregate = workspace.data<State>();
-    published.prefix = published.aggregate + items;
-    published.status = reinterpret_cast<std::uint32_t*>(published.prefix + items);
-    check(cudaMemsetAsync(published.status, 0, words, call.stream), "clearing the tiles' status");
-    const index_t resident = resident_blocks(lookback_kernel<kWarp, Op>, call, kTileThreads);
-    Grid grid = blocks_for(items, kTileThreads);
-    if (grid.blocks > resident) grid.blocks = resident;  // more would only take tickets from each other
-    launch(lookback_kernel<kWarp, Op>, call, grid, call.input<const typename Op::Input>(),
-           call.output<typename Op::Result>(), published, published.status + items, tiles, is_inclusive(original));
+    const auto in = call.input<const typename Op::Input>();
+    const auto out = call.output<typename Op::Result>();
+    Tiles<State> tiles{{}, nullptr, std::uint32_t(count)};
+    const Workspace workspace(call, 0, std::size_t(call.rows * tiles.slots()) * Published<State>::kWords);
+    tiles.published = {workspace.tagged(), workspace.tag()};
+    tiles.ticket = workspace.counters();
+    launch(lookback_kernel<kWarp, Op>, call, blocks_for(items, threads), in, out, packable_rows(in), packable_rows(out),
+           tiles, is_inclusive(original));
   });
+}
+
+void lookback(const Call& call) {
+  for (const LookbackPolicy& policy : kLookbackPolicies) {
+    if (policy.target == kTarget && call.rows * call.cols <= policy.most_items) {
+      return lookback_with(call, policy.threads);
+    }
+  }
 }
 
 }  // namespace gp::scan

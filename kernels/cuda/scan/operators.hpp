@@ -24,6 +24,8 @@ inline Call canonical(Call call) {
   return call;
 }
 
+inline constexpr index_t kAnyLength = std::numeric_limits<index_t>::max();  // in tables of policies
+
 inline bool is_inclusive(const Call& call) { return call.op == OpCode::kInclusiveScan; }
 
 }  // namespace gp::scan

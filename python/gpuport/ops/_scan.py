@@ -30,8 +30,8 @@ def exclusive_scan(
     are added in float32 and each result is rounded once. A NaN reaches every result after it, and
     none before. All rules: docs/rules.md.
 
-    Integers default to a look-back scan, which is exact. Floats, and whatever is asked to be
-    deterministic, default to two launches in an order that the length alone fixes.
+    Every default repeats floats bit for bit: their order depends on the length and the device
+    alone, not on timing, layout or `out`.
 
     Args:
         x: an array.

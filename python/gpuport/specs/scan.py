@@ -13,8 +13,8 @@ import numpy as np
 from gpuport.testing.case import Answer, Case, Invariant, Operand, Problem, Shape, Spec, Target
 from gpuport.testing.dtypes import (
     ALL,
-    INTEGERS,
     TEACHING,
+    WIDE,
     Array,
     accumulator,
     is_float,
@@ -230,8 +230,13 @@ def _levels(n: int) -> int:
 
 
 def _tiles(n: int) -> int:
-    """Within a tile of 2,048, then from tile to tile: a look-back may take each of them alone."""
+    """Within a tile of 2,048, then from tile to tile: at worst each of them alone."""
     return 40 + 3 * math.ceil(n / 2048)
+
+
+def _windows(n: int) -> int:
+    """Within a tile, over a window of tiles, then over windows of 65,536 elements or more."""
+    return 64 + math.ceil(n / 65536)
 
 
 LARGE = (
@@ -255,14 +260,8 @@ SPECS = (
     ScanSpec("hillis_steele", TEACHING, additions=_levels, benchmark=LARGE),
     ScanSpec("blelloch", TEACHING, additions=_levels, benchmark=LARGE),
     ScanSpec("hierarchical", TEACHING, additions=_levels, benchmark=LARGE),
-    ScanSpec(
-        "lookback",
-        ALL,
-        deterministic=False,
-        repeatable=INTEGERS,
-        additions=_tiles,
-        benchmark=SWEEP + LARGE[2:],
-    ),
+    ScanSpec("lookback", ALL, additions=_windows, benchmark=SWEEP + LARGE[2:]),
+    ScanSpec("pipelined", WIDE, additions=_windows, benchmark=SWEEP + LARGE[2:]),
     ScanSpec("reduce_scan", ALL, additions=_tiles, benchmark=SWEEP + LARGE[2:]),
     ScanSpec("short_rows", ALL, few_lanes=True, additions=lambda n: n + 20, benchmark=SHORT),
 )

@@ -14,6 +14,7 @@ Array = NDArray[Any]
 INTEGERS: Final = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
 ALL: Final = INTEGERS + FLOATS
+WIDE: Final = ("int32", "int64", "uint32", "uint64", "float32", "float64")
 TEACHING: Final = ("int32", "float32", "float64")
 
 _UNIT_ROUNDOFF: Final = {

@@ -1,0 +1,138 @@
+// Tiles that learn from each other within one launch: each publishes a value, and reads those of the tiles before it.
+//
+// A value travels in 64-bit words of which one half is the launch's tag, so a word that carries the tag is complete:
+// no flag apart, no fence, and nothing to clear between launches (Workspace::tag). Readers combine the values in the
+// order of the tiles, each of them once and in a grouping that their indices alone decide: floats repeat bit for bit,
+// and the operator need not commute.
+#pragma once
+
+#include "memory.cuh"
+#include "warp.cuh"
+
+namespace gp {
+
+template <typename State>
+struct Published {
+  static constexpr int kWords = (sizeof(State) + 3) / 4;
+  using Slot = Words<kWords>;
+  std::uint64_t* words;  // kWords for each slot
+  std::uint32_t tag;
+
+  GP_DEVICE void publish(index_t slot, const State& state) const {
+    std::uint32_t halves[kWords] = {};
+    __builtin_memcpy(halves, &state, sizeof(State));
+    Slot content;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) content.word[i] = std::uint64_t(tag) << 32 | halves[i];
+    store_relaxed(words + slot * kWords, content);
+  }
+
+  GP_DEVICE const std::uint64_t* at(index_t slot) const { return words + slot * kWords; }
+  static GP_DEVICE Slot load(const std::uint64_t* slot) { return load_relaxed<kWords>(slot); }
+
+  GP_DEVICE bool is_complete(const Slot& content) const {
+    bool complete = true;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) complete &= std::uint32_t(content.word[i] >> 32) == tag;
+    return complete;
+  }
+
+  static GP_DEVICE State value(const Slot& content) {
+    std::uint32_t halves[kWords];
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) halves[i] = std::uint32_t(content.word[i]);
+    State state;
+    __builtin_memcpy(&state, halves, sizeof(State));
+    return state;
+  }
+
+  GP_DEVICE State wait_for(const std::uint64_t* slot) const {
+    Slot content;
+    wait_until([&] {
+      content = load(slot);
+      return is_complete(content);
+    });
+    return value(content);
+  }
+};
+
+// The combination of the slots from `first`, in order, extended from call to call; one warp calls together. A group is
+// kLaneSlots neighbouring slots of each lane, so that one reduction over the lanes serves all of it. Whole groups are
+// folded for good; what is left of the last is read again. kGroups are read at once: more take more registers, fewer
+// take another trip to the L2 cache for many slots.
+template <int kWarp, typename Op, int kGroups>
+class RunningFold {
+ public:
+  using State = typename Op::State;
+
+  GP_DEVICE explicit RunningFold(index_t first) : first_(first) {}
+
+  // The combination of the first `count` slots, no fewer than in the call before. Lane 0 holds it.
+  GP_DEVICE State through(const Published<State>& published, int count) {
+    using W = Warp<kWarp>;
+    for (;;) {
+      const std::uint64_t* const mine = published.at(first_ + folded_ + W::lane() * kLaneSlots);
+      const int left = count - folded_, wanted = left - W::lane() * kLaneSlots;
+      Slot contents[kGroups][kLaneSlots];
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {  // all on their way before the first is looked at
+#pragma unroll
+        for (int i = 0; i < kLaneSlots; ++i) {
+          if (g * kGroup + i < wanted) contents[g][i] = Slots::load(mine + (g * kGroup + i) * Slots::kWords);
+        }
+      }
+      State states[kGroups];
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {
+        states[g] = fold(published, contents[g], mine + g * kGroup * Slots::kWords, wanted - g * kGroup);
+      }
+      W::sync();  // the lanes have waited for different slots
+      W::template reduce_in_order<Op>(states);
+      State rest = Op::identity();
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {
+        if ((g + 1) * kGroup <= left) {
+          state_ = Op::combine(state_, states[g]);
+          folded_ += kGroup;
+        } else if (g * kGroup < left) {
+          rest = states[g];
+        }
+      }
+      if (left < kGroups * kGroup) return Op::combine(state_, rest);
+    }
+  }
+
+ private:
+  using Slots = Published<State>;
+  using Slot = typename Slots::Slot;
+  static constexpr int kLaneSlots = 4, kGroup = kWarp * kLaneSlots;
+  index_t first_;
+  int folded_ = 0;                // slots
+  State state_ = Op::identity();  // of those; lane 0's counts
+
+  // One lane's slots of a group, as far as they are wanted.
+  static GP_DEVICE State fold(const Slots& published, Slot (&contents)[kLaneSlots], const std::uint64_t* slots,
+                              int wanted) {
+    bool complete = true;
+#pragma unroll
+    for (int i = 0; i < kLaneSlots; ++i) complete &= i >= wanted || published.is_complete(contents[i]);
+    if (!complete) {
+#pragma unroll 1
+      for (int i = 0; i < kLaneSlots; ++i) {
+        if (i < wanted) published.wait_for(slots + i * Slots::kWords);
+      }
+#pragma unroll
+      for (int i = 0; i < kLaneSlots; ++i) {
+        if (i < wanted) contents[i] = Slots::load(slots + i * Slots::kWords);
+      }
+    }
+    State state = Op::identity();
+#pragma unroll
+    for (int i = 0; i < kLaneSlots; ++i) {
+      if (i < wanted) state = Op::combine(state, Slots::value(contents[i]));
+    }
+    return state;
+  }
+};
+
+}  // namespace gp
