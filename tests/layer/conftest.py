@@ -22,6 +22,7 @@ HERE = ROOT / "tests" / "layer"
 # The sources of each library, and what is defined for them.
 SOURCES = {
     "layer": ([HERE / "layer.cu", HERE / "states.cu"], []),
+    "order": ([HERE / "order.cu"], []),
     "strides": ([HERE / "strides.cu"], ["-DGP_MAX_BLOCKS=2"]),
 }
 KERNELS = ROOT / "kernels" / "cuda"
@@ -196,4 +197,12 @@ def strides(request: pytest.FixtureRequest, build_folder: Path) -> Layer:
     """Kernels whose grids have two blocks at most."""
     device = device_of("strides", request.param, build_folder)
     device.library.layer_kernel.restype = ctypes.c_char_p
+    return device
+
+
+@pytest.fixture(params=PLACES, ids=lambda p: f"{p[0]}-{p[1]}")
+def order(request: pytest.FixtureRequest, build_folder: Path) -> Layer:
+    """Kernels whose sums are products of matrices."""
+    device = device_of("order", request.param, build_folder)
+    device.library.layer_scan.restype = ctypes.c_char_p
     return device
