@@ -118,14 +118,15 @@ LAYER_API int layer_scan_matrices(int device, int index, int words, int inclusiv
   });
 }
 
+// Every row is the same one.
 LAYER_API int layer_fold_matrices(int device, int rows, int cols, const std::int64_t* in, std::int64_t* out) {
   return guarded([&] {
     Call call = call_on(device);
     call.rows = rows;
     call.cols = cols;
-    const Copy<std::int64_t> source(in, std::size_t(rows) * std::size_t(cols), call.stream);
+    const Copy<std::int64_t> source(in, std::size_t(cols), call.stream);
     const Copy<std::int64_t> result(out, std::size_t(rows), call.stream);
-    call.in = {source.data(), DType::kI64, cols, 1};
+    call.in = {source.data(), DType::kI64, 0, 1};
     for_width(call, [&]<int kWarp>() {
       fold_in_order<kWarp, MatrixProduct>(call, MatrixRows{any_input(call)}, MatrixProducts{result.data()});
     });

@@ -90,9 +90,26 @@ def test_scans(order: Layer, shape: tuple[int, int], words: Any, transposed: int
             np.testing.assert_array_equal(got, expected, f"{name}, inclusive={inclusive}")
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", ["lookback", "reduce_scan"])
+def test_a_scan_of_more_tiles_than_stretches(order: Layer, name: str) -> None:
+    """More than 1,024 tiles of 2,048: a stretch has several, and more than a window lie before."""
+    count = 2_100_001
+    x, through = matrices(1, count)
+    names = [order.library.layer_scan(i).decode() for i in range(order.library.layer_scans())]
+    out = np.full(x.shape, -1, np.int64)
+    order.call("layer_scan_matrices", names.index(name), 8, 1, 1, count, 0, x, out)
+    np.testing.assert_array_equal(out, through)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    # The last: with so many rows a block goes through several tiles of a row.
+    [(1, 1), (1, 33), (3, 513), (1, 1025), (1, 4099), (1, 70001), (5, 9001), (2049, 4099)],
+    ids=str,
+)
 def test_folds(order: Layer, shape: tuple[int, int]) -> None:
-    x, through = matrices(*shape)
-    out = np.full(shape[0], -1, np.int64)
-    order.call("layer_fold_matrices", *shape, x, out)
-    np.testing.assert_array_equal(out, through[:, -1])
+    rows, cols = shape
+    x, through = matrices(1, cols)
+    out = np.full(rows, -1, np.int64)
+    order.call("layer_fold_matrices", rows, cols, x, out)
+    assert set(out.tolist()) == {int(through[0, -1])}
