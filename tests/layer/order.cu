@@ -39,6 +39,7 @@ struct Sum<std::int64_t, std::int64_t> : MatrixProduct {
 #include <scan/hierarchical.cu>
 #include <scan/hillis_steele.cu>
 #include <scan/lookback.cu>
+#include <scan/pipelined.cu>
 #include <scan/reduce_scan.cu>
 #include <scan/serial.cu>
 #include <scan/short_rows.cu>
@@ -54,10 +55,10 @@ struct Named {
   void (*run)(const Call&);
 };
 constexpr Named kScans[] = {
-    {"serial", scan::serial},         {"hillis_steele", scan::hillis_steele},
-    {"blelloch", scan::blelloch},     {"hierarchical", scan::hierarchical},
-    {"lookback", scan::lookback},     {"reduce_scan", scan::reduce_scan},
-    {"short_rows", scan::short_rows},
+    {"serial", scan::serial},           {"hillis_steele", scan::hillis_steele},
+    {"blelloch", scan::blelloch},       {"hierarchical", scan::hierarchical},
+    {"lookback", scan::lookback},       {"pipelined", scan::pipelined},
+    {"reduce_scan", scan::reduce_scan}, {"short_rows", scan::short_rows},
 };
 
 // What each lane of each group gets: the fold, the inclusive and the exclusive scan.

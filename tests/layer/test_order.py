@@ -75,9 +75,9 @@ def test_scans(order: Layer, shape: tuple[int, int], words: Any, transposed: int
     before = np.insert(through, 0, IDENTITY, axis=1)[:, :-1]
     elements = np.ascontiguousarray(x.T if transposed else x).astype(np.uint32).astype(words)
     names = [order.library.layer_scan(i).decode() for i in range(order.library.layer_scans())]
-    assert {"lookback", "reduce_scan", "short_rows"} < set(names)
+    assert {"lookback", "pipelined", "reduce_scan", "short_rows"} < set(names)
     for index, name in enumerate(names):
-        if words is np.int64 and name not in ("lookback", "reduce_scan", "short_rows"):
+        if words is np.int64 and name in ("serial", "hillis_steele", "blelloch", "hierarchical"):
             continue  # teaching variants take int32 only
         for inclusive, expected in ((1, through), (0, before)):
             out = np.full(elements.shape, -1, np.int64)
@@ -90,7 +90,7 @@ def test_scans(order: Layer, shape: tuple[int, int], words: Any, transposed: int
             np.testing.assert_array_equal(got, expected, f"{name}, inclusive={inclusive}")
 
 
-@pytest.mark.parametrize("name", ["lookback", "reduce_scan"])
+@pytest.mark.parametrize("name", ["lookback", "pipelined", "reduce_scan"])
 def test_a_scan_of_more_tiles_than_stretches(order: Layer, name: str) -> None:
     """More than 1,024 tiles of 2,048: a stretch has several, and more than a window lie before."""
     count = 2_100_001
