@@ -81,15 +81,11 @@ function(gpuport_add_module target)
   set(flags "${GPUPORT_${NAME}_FLAGS}")
   configure_file("${GPUPORT_CMAKE_DIR}/gpuport_build.hpp.in" "${facts}/gpuport_build.hpp" @ONLY)
   target_include_directories(${target} PRIVATE "${facts}")
-  # What it was built from, as one hash that follows every edit.
-  set(hashed ${ARG_SOURCES})
-  add_custom_command(
-    OUTPUT "${facts}/gpuport_sources.hpp"
-    COMMAND ${CMAKE_COMMAND} "-DFILES=${hashed}" "-DOUTPUT=${facts}/gpuport_sources.hpp" -P "${GPUPORT_CMAKE_DIR}/GpuportHashSources.cmake"
-    DEPENDS ${hashed}
-    COMMENT "Hashing the sources of ${target}"
+  # What it was linked from, as one hash beside it. Not compiled in: an edit of a kernel would compile the module anew.
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${ARG_SOURCES}" "-DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/${target}.sources"
+      -P "${GPUPORT_CMAKE_DIR}/GpuportHashSources.cmake"
     VERBATIM)
-  target_sources(${target} PRIVATE "${facts}/gpuport_sources.hpp")
   target_compile_definitions(${target} PRIVATE GPUPORT_MODULE_NAME=${target})
   set(GPUPORT_${NAME}_FLAGS "${GPUPORT_${NAME}_FLAGS}" PARENT_SCOPE)
 endfunction()

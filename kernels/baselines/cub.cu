@@ -5,60 +5,30 @@
 #include <cuda_runtime.h>
 
 #include <limits>
-#include <utility>
 
-#include "baseline.hpp"
+#include "two_step.hpp"
 
 namespace baselines {
 
 namespace {
 
-void check(cudaError_t status) {
-  if (status == cudaSuccess) return;
-  (void)cudaGetLastError();
-  throw std::runtime_error(std::string("CUB: ") + cudaGetErrorString(status));
-}
-
-// Temporary storage that all jobs share, as large as any of them wants: what a user keeps between calls.
-class Scratch {
- public:
-  void reserve(std::size_t bytes) {
-    if (memory_ != nullptr && bytes <= bytes_) return;
-    check(cudaFree(memory_));
-    check(cudaMalloc(&memory_, bytes == 0 ? 1 : bytes));
-    bytes_ = bytes;
+struct Cuda {
+  static void check(cudaError_t status) {
+    if (status == cudaSuccess) return;
+    (void)cudaGetLastError();
+    throw std::runtime_error(std::string("CUB: ") + cudaGetErrorString(status));
   }
-  void* memory() const { return memory_; }
-
- private:
-  void* memory_ = nullptr;  // not freed at exit: the driver may be gone by then
-  std::size_t bytes_ = 0;
-};
-
-Scratch& scratch() {
-  static Scratch shared;
-  return shared;
-}
-
-// `call(temporary, bytes)` in CUB's two steps: with no storage it says how much it wants.
-template <typename Call>
-class CubJob : public Job {
- public:
-  explicit CubJob(Call call) : call_(std::move(call)) {
-    check(call_(nullptr, bytes_));
-    scratch().reserve(bytes_);
+  static void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, bytes));
+    return memory;
   }
-  void enqueue() override { check(call_(scratch().memory(), bytes_)); }
-  std::size_t temporary_bytes() const override { return bytes_; }
-
- private:
-  Call call_;
-  std::size_t bytes_ = 0;
+  static void release(void* memory) { check(cudaFree(memory)); }
 };
 
 template <typename Call>
 std::unique_ptr<Job> job(Call call) {
-  return std::make_unique<CubJob<Call>>(std::move(call));
+  return two_step_job<Cuda>(std::move(call));
 }
 
 struct Widen {

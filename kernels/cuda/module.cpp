@@ -16,7 +16,6 @@
 
 #include "devices.hpp"
 #include "gpuport_build.hpp"
-#include "gpuport_sources.hpp"
 #include "lock_release.hpp"
 #include "registry.hpp"
 #include "timing.hpp"
@@ -197,7 +196,6 @@ nb::dict build_info() {
   result["compiler"] = gp::build::kCompiler;
   result["runtime"] = gp::build::kRuntime;
   result["flags"] = gp::build::kFlags;
-  result["sources"] = gp::build::kSources;
   nb::list widths;
   for (const int width : gp::target_warp_widths()) widths.append(width);
   result["warp_sizes"] = widths;

@@ -53,11 +53,15 @@ def gpu_state(backend: str, device: int) -> dict[str, str]:
     return dict(zip(_SMI_FIELDS, values, strict=True))
 
 
-def _binary_hash(backend: str) -> str:
+def _hashes(backend: str) -> tuple[str, str]:
+    """Of the sources, as the build wrote it beside the module, and of the module itself."""
     spec = importlib.util.find_spec(f"gpuport._{backend}")
     assert spec is not None
     assert spec.origin is not None
-    return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()
+    binary = Path(spec.origin)
+    sources = binary.with_name(f"_{backend}.sources")
+    written = sources.read_text(encoding="utf-8").strip() if sources.exists() else ""
+    return written, hashlib.sha256(binary.read_bytes()).hexdigest()
 
 
 def setup(rig: Rig, label: str = "") -> dict[str, Any]:
@@ -69,7 +73,7 @@ def setup(rig: Rig, label: str = "") -> dict[str, Any]:
     )
     backend = next(record for record in gpuport.backends() if record.name == rig.backend)
     facts = rig.facts
-    info = rig.native.build_info()
+    sources, binary = _hashes(rig.backend)
     found: dict[str, Any] = {
         "label": label,
         "backend": rig.backend,
@@ -90,8 +94,8 @@ def setup(rig: Rig, label: str = "") -> dict[str, Any]:
         "toolkit": backend.runtime,
         "flags": backend.flags,
         "architectures": list(backend.architectures),
-        "sources_sha256": info.get("sources", ""),
-        "binary_sha256": _binary_hash(rig.backend),
+        "sources_sha256": sources,
+        "binary_sha256": binary,
     }
     if rig.backend == "cpu":
         found["times"] = EMULATOR

@@ -35,7 +35,7 @@ def pick_backend(asked: str | None) -> str:
 @click.option("--warp-size", type=click.Choice(["32", "64"]), help="On the cpu backend.")
 @click.option("--sizes", callback=_words, help="4096,2^24,16384x1000; those of the specs if none.")
 @click.option("--dtypes", callback=_words, help="int32,float32; those of the specs if none.")
-@click.option("--against", callback=_words, help="cub, torch, triton, cupy, quack.")
+@click.option("--against", callback=_words, help="cub, rocprim, torch, triton, cupy, quack.")
 @click.option(
     "--cold/--warm", default=True, help="Buffers rotate past L2 (default), or stay in it."
 )

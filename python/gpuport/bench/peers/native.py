@@ -1,4 +1,4 @@
-"""CUB, compiled into a module of its own (GPUPORT_BASELINES=ON)."""
+"""The vendors' primitives, compiled into modules of their own (GPUPORT_BASELINES=ON)."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,13 +10,23 @@ from gpuport.bench.rig import BufferSet, Rig
 from gpuport.specs.workloads import Workload
 
 _WHAT = {
-    "sum": "DeviceReduce::Sum",
-    "inclusive_scan": "DeviceScan::InclusiveSum",
-    "exclusive_scan": "DeviceScan::ExclusiveSum",
-    "argmax": "DeviceReduce::ArgMax",
-    "compact": "DeviceSelect::Flagged",
-    "compact_nonzero": "DeviceSelect::If",
-    "segmented_sum": "DeviceSegmentedReduce::Sum",
+    "cub": {
+        "sum": "DeviceReduce::Sum",
+        "inclusive_scan": "DeviceScan::InclusiveSum",
+        "exclusive_scan": "DeviceScan::ExclusiveSum",
+        "argmax": "DeviceReduce::ArgMax",
+        "compact": "DeviceSelect::Flagged",
+        "compact_nonzero": "DeviceSelect::If",
+        "segmented_sum": "DeviceSegmentedReduce::Sum",
+    },
+    "rocprim": {
+        "sum": "reduce",
+        "inclusive_scan": "inclusive_scan",
+        "exclusive_scan": "exclusive_scan",
+        "compact": "select, by flags",
+        "compact_nonzero": "select, by a predicate",
+        "segmented_sum": "segmented_reduce",
+    },
 }
 
 
@@ -34,7 +44,8 @@ class NativePeer:
             op = "compact_nonzero"
         elif work.rows > 1:
             raise UnsupportedError(f"{self.name} is called on whole arrays only")
-        if op not in _WHAT:
+        what = _WHAT[self.name]
+        if op not in what:
             raise UnsupportedError(f"no call of {self.name} is compiled for {op}")
         try:
             jobs = [self._job(op, work, each, rig) for each in sets]
@@ -43,7 +54,7 @@ class NativePeer:
         return Prepared(
             # The object stays with its addresses: it owns the temporary storage.
             [[job] for job in jobs],
-            _WHAT[op],
+            what[op],
             temporary_bytes=jobs[0].temporary_bytes,
             has_count=True,
         )
@@ -57,11 +68,12 @@ class NativePeer:
         )
 
 
-def load(rig: Rig) -> NativePeer:
-    if rig.backend != "cuda":
-        raise UnsupportedError("CUB is NVIDIA's")
+def native_peer(name: str, backend: str, rig: Rig) -> NativePeer:
+    """The library's module; UnsupportedError where it is not of this backend or not built."""
+    if rig.backend != backend:
+        raise UnsupportedError(f"it is compiled for the {backend} backend only")
     try:
-        module = import_module("gpuport._cub")
+        module = import_module(f"gpuport._{name}")
     except ImportError:
         raise UnsupportedError("this build has no baselines: GPUPORT_BASELINES is OFF") from None
-    return NativePeer("cub", module)
+    return NativePeer(name, module)

@@ -12,7 +12,8 @@ from gpuport.specs.workloads import Workload
 
 # Name: the module behind it here, and the package that it needs.
 _HOMES = {
-    "cub": ("gpuport.bench.peers.native", ""),
+    "cub": ("gpuport.bench.peers.cub_peer", ""),
+    "rocprim": ("gpuport.bench.peers.rocprim_peer", ""),
     "torch": ("gpuport.bench.peers.torch_peer", "torch"),
     "triton": ("gpuport.bench.peers.triton_peer", "triton"),
     "cupy": ("gpuport.bench.peers.cupy_peer", "cupy"),

@@ -1,0 +1,8 @@
+"""rocPRIM, on AMD."""
+
+from gpuport.bench.peers.native import NativePeer, native_peer
+from gpuport.bench.rig import Rig
+
+
+def load(rig: Rig) -> NativePeer:
+    return native_peer("rocprim", "hip", rig)
