@@ -75,12 +75,14 @@ def copy_project(folder: Path) -> Path:
     for name in ("CMakeLists.txt", "pyproject.toml", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
     ignored = shutil.ignore_patterns("__pycache__", ".*_cache")
-    for name in ("cmake", "kernels/cpu", "python/gpuport/toolchain", "python/gpuport/translate"):
+    python = ("python/gpuport/toolchain", "python/gpuport/translate")
+    for name in ("cmake", "kernels/cpu", "launcher", *python):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     (folder / "kernels/hip").mkdir()
     for table in (ROOT / "kernels/hip").glob("*.toml"):
         shutil.copy(table, folder / "kernels/hip")
     shutil.copytree(ROOT / "tests/build/mini/kernels/cuda", folder / "kernels/cuda")
+    shutil.copy(ROOT / "kernels/cuda/lock_release.hpp", folder / "kernels/cuda")  # the launcher's
     (folder / "README.md").write_text("A small tree.\n", encoding="utf-8")
     (folder / "python/gpuport/__init__.py").write_text("", encoding="utf-8")
     return folder
