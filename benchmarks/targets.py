@@ -153,8 +153,22 @@ def show(documents: list[dict[str, Any]]) -> int:
             print("  not measured")
             missed += 1
             total += 1
+    for document in documents:
+        show_troubles(document)
     print(f"\n{total - missed} of {total} targets reached")
     return missed
+
+
+def show_troubles(document: dict[str, Any]) -> None:
+    """What was not measured, and every row that failed, with its words."""
+    for name, reason in document["missing"].items():
+        print(f"{name}: not measured: {reason}")
+    for remark in document.get("remarks", ()):
+        print(remark)
+    for row in document["rows"]:
+        if row["status"] == "FAILED":
+            checks = f"before: {row['check_before']}; after: {row['check_after']}"
+            print(f"FAILED {row['name']} {row['kernel']} {row['dtype']} {row['shape']}: {checks}")
 
 
 def main() -> int:
@@ -165,6 +179,7 @@ def main() -> int:
     running.add_argument("--backend", default="cuda")
     running.add_argument("--runs", type=int, default=5)
     running.add_argument("--label", default="")
+    running.add_argument("--timed", choices=["events", "graph"], help="only these rows")
     running.add_argument("--seconds", type=float, default=math.inf, help="for all of it")
     showing = commands.add_parser("show", help="judge the rows of receipts")
     showing.add_argument("receipts", type=Path, nargs="+")
@@ -175,7 +190,10 @@ def main() -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     documents = []
     began = perf_counter()
-    for timed, share in (("graph", 0.5), ("events", 1.0)):
+    parts = [("graph", 0.5), ("events", 1.0)]
+    if arguments.timed:
+        parts = [(arguments.timed, 1.0)]
+    for timed, share in parts:
         left = share * (arguments.seconds - (perf_counter() - began))
         document = measure(timed, arguments.backend, arguments.runs, arguments.label, left)
         receipt.write(document, arguments.out / f"{timed}.json")

@@ -77,7 +77,7 @@ class DeviceMemory:
         """bfloat16 goes as its 16 bits: the protocol has no name for it."""
         return {
             "shape": self.shape,
-            "typestr": storage(self.dtype).str,
+            "typestr": "<i2" if self.dtype == "bfloat16" else storage(self.dtype).str,
             "data": (self.address, False),
             "strides": None,
             "version": 3,
