@@ -115,6 +115,8 @@ case $stage in
   test)
     run info gpuport info
     run check bash -c check
+    run own-kernels python3 examples/own_kernels/run.py --backend cuda
+    run load-overhead python3 benchmarks/load_overhead.py --backend cuda
     run foreign-arch bash -c 'folder=$(mktemp -d); foreign "$folder"; code=$?; rm -rf "$folder"; exit $code'
     run pytest-gpu python3 -m pytest -q -p no:cacheprovider -m "gpu" --junitxml="$receipts/pytest-gpu.xml" tests
     run pytest-api python3 -m pytest -q -p no:cacheprovider -m "not slow and not gpu" --junitxml="$receipts/pytest-api.xml" tests/api

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Prints a CUDA_HOME made of NVIDIA's wheels, installed into the Python environment that is given.
 #   CUDA_HOME=$(ci/nvcc.sh .venv/bin/python)
-# The compiler, its headers and the static runtime: what building needs, and nothing of a driver.
+# The compiler, its headers, the static runtime and NVRTC: what building and loading need, and nothing of a driver.
 set -euo pipefail
 
 python=$1
 version=13.0
 "$python" -m pip install --quiet \
   "nvidia-cuda-nvcc==$version.*" "nvidia-cuda-crt==$version.*" "nvidia-nvvm==$version.*" \
-  "nvidia-cuda-runtime==$version.*" "nvidia-cuda-cccl==$version.*" >&2
+  "nvidia-cuda-runtime==$version.*" "nvidia-cuda-cccl==$version.*" "nvidia-cuda-nvrtc==$version.*" >&2
 
 home=$("$python" - <<'PYTHON'
 import sysconfig

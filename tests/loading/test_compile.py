@@ -56,6 +56,29 @@ def test_headers_in_folders(tmp_path: Path) -> None:
     assert value_of(source, options=[f"-I{tmp_path / 'include'}"]) == 7
 
 
+def test_headers_that_may_not_be_included(tmp_path: Path) -> None:
+    (tmp_path / "dead.h").write_text('__global__ void dead() { asm("mov"); }\n')
+    (tmp_path / "perhaps.h").write_text(
+        "#pragma once\n__global__ void perhaps(int* p) { *p = 5; }\n"
+    )
+    source = tmp_path / "k.cu"
+    source.write_text(
+        '#if 0\n#include "dead.h"\n#endif\n#ifdef PERHAPS\n#include "perhaps.h"\n#endif\n' + WRITE
+    )
+    assert value_of(source, defines={"VALUE": 2}) == 2
+    module = gpuport.load(source, backend="cpu", defines={"VALUE": 2, "PERHAPS": 1})
+    out = np.zeros(1, "i4")
+    module.perhaps(1, 1, (out,))
+    assert (module.kernels, out[0]) == (("write", "perhaps"), 5)
+
+
+def test_the_toolkit_s_own_headers_are_no_part_of_a_project(tmp_path: Path) -> None:
+    (tmp_path / "cuda_runtime_api.h").write_text("#error not for a host compiler\n")
+    (tmp_path / "cuda_runtime.h").write_text("#error not for a host compiler\n")
+    source = "#include <cuda_runtime.h>\n" + WRITE
+    assert value_of(source, defines={"VALUE": 3}, options=[f"-I{tmp_path}"]) == 3
+
+
 def test_what_cuda_compilers_take_means_the_same_or_nothing() -> None:
     options = ["-std=c++14", "--use_fast_math", "-lineinfo", "-arch=sm_90", "--maxrregcount", "32"]
     assert value_of(WRITE, defines={"VALUE": 2}, options=options) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,12 @@ def require_compiler(backend: str) -> None:
             pytest.skip(f"no HIP compiler is here: {tools.reason}")
 
 
+def require_no_device(backend: str) -> None:
+    with suppress(gpuport.BackendUnavailableError):
+        driver(backend)
+        pytest.skip(f"{backend} has a device here, and this is about machines without one")
+
+
 def require_device(backend: str) -> None:
     try:
         driver(backend)
@@ -49,11 +56,8 @@ def require_device(backend: str) -> None:
 def compiled(request: pytest.FixtureRequest) -> gpuport.loading.Module:
     backend, archs = request.param
     require_compiler(backend)
-    try:
-        driver(backend)
-    except gpuport.BackendUnavailableError:
-        return gpuport.load(KERNELS, backend=backend, archs=archs, name_expressions=TEMPLATES)
-    pytest.skip(f"{backend} has a device here, and this is about machines without one")
+    require_no_device(backend)
+    return gpuport.load(KERNELS, backend=backend, archs=archs, name_expressions=TEMPLATES)
 
 
 def test_compiling_needs_no_device(compiled: gpuport.loading.Module) -> None:
@@ -113,6 +117,19 @@ def test_without_a_device_architectures_have_to_be_named() -> None:
                 gpuport.load("\n__global__ void k() {}\n", backend=backend)
 
 
+def test_the_default_is_a_gpu_that_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpuport.loading import backends
+    from gpuport.loading import driver as drivers
+
+    for backend in ("cuda", "hip"):
+        require_no_device(backend)
+    assert gpuport.load("\n__global__ void k() {}\n").backend == "cpu"
+    monkeypatch.setattr(backends.os.path, "exists", lambda path: path == "/dev/kfd")
+    assert backends.default_backend() == "cpu"  # a device without a driver
+    monkeypatch.setattr(drivers, "driver", lambda backend: backend)
+    assert backends.default_backend() == "hip"
+
+
 def test_nvcc_where_nvrtc_does_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_nvcc() is None:
         pytest.skip("nvcc is not here")
@@ -134,6 +151,26 @@ def test_nvcc_where_nvrtc_does_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
         made.append({(k.signature, k.parameters) for k in module._record.kernels})
     assert made[0] == made[1]
     assert len(made[0]) == len(NAMES) + 1
+
+
+def test_hiprtc_where_there_is_no_clang(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpuport.loading import hip_toolchain
+
+    library = hip_toolchain._find_hiprtc()
+    if library is None:
+        pytest.skip("hiprtc is not here")
+    require_no_device("hip")
+    chosen = hip_toolchain.Tools(None, (), library, "none wanted")
+    monkeypatch.setattr(hip_toolchain, "find_tools", lambda: chosen)
+    source = (
+        '#include "b.h"\ntemplate <typename T>\n__global__ void k(T* p, int n) { *p = N + n; }\n'
+    )
+    how = {"backend": "hip", "archs": ["gfx90a"], "options": [f"-I{HERE / 'hiprtc'}"]}
+    module = gpuport.load(source, name_expressions=["k<float>"], **how)
+    assert (module.compiler, module.kernels) == ("hiprtc", ("k<float>",))
+    assert module["k<float>"].signature == "k<float>(T*, int)"
+    with pytest.raises(gpuport.CompileError, match=r"<source>:3:.*error"):
+        gpuport.load(source.replace("N", "oops"), name_expressions=["k<int>"], **how)
 
 
 def test_nvrtc_compiles_by_itself() -> None:

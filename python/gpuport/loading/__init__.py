@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpuport._backends import NAMES
-from gpuport.loading.backends import load_cpu, load_gpu
+from gpuport.loading.backends import default_backend, load_cpu, load_gpu
 from gpuport.loading.module import Kernel, Module, Overloads
 from gpuport.loading.request import make_request
 
@@ -16,7 +16,7 @@ __all__ = ["Kernel", "Module", "Overloads", "load"]
 def load(
     source: str | os.PathLike[str],
     *,
-    backend: str = "cpu",
+    backend: str | None = None,
     headers: Mapping[str, str] | None = None,
     defines: Mapping[str, object] | None = None,
     options: Iterable[str] = (),
@@ -30,7 +30,8 @@ def load(
 
     Args:
         source: CUDA C++. A `str` that holds a newline is source text, anything else names a file.
-        backend: "cpu", "cuda" or "hip". A backend that cannot be used is an error, never another.
+        backend: "cpu", "cuda" or "hip"; one that cannot be used is an error, never another.
+            Default: that of a GPU which is here, else "cpu".
         headers: texts of headers by the names that they are included by.
         defines: macros; a value of None defines an empty one.
         options: for the backend's compiler. CUDA's own mean the same on the other backends, or
@@ -50,6 +51,8 @@ def load(
         UnsupportedArchError: `archs` holds no code that the device runs.
         OSError: the file cannot be read.
     """
+    if backend is None:
+        backend = default_backend()
     if backend not in NAMES:
         raise ValueError(f"there is no backend {backend!r}; there are {', '.join(NAMES)}")
     request = make_request(

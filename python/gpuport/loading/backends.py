@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,19 @@ from gpuport.loading.request import Project, Request, read_project
 
 Compile = Callable[[Request, Project, Path], ModuleRecord]
 Use = Callable[[ModuleRecord, Path], Module]
+
+
+def default_backend() -> str:
+    """The first that has a device of its own kind here. The CPU always has."""
+    marks = {"cuda": "/dev/nvidiactl", "hip": "/dev/kfd"}  # no driver is loaded without a device
+    for backend, mark in marks.items():
+        if os.path.exists(mark):
+            from gpuport.loading.driver import driver
+
+            with suppress(BackendUnavailableError):
+                driver(backend)
+                return backend
+    return "cpu"
 
 
 def load_cpu(request: Request, device: int, warp_size: int | None) -> Module:

@@ -13,7 +13,9 @@ from gpuport.toolchain.errors import ToolchainError
 
 LIBRARY = "libgpuport_simt.so"
 MODULE_FILE = "module.so"
-HEADER_FOLDERS = ("include/simt", "include/simt/gpuport_simt")
+HEADER_FOLDERS = (
+    "include/simt", "include/simt/gpuport_simt", "include/simt/cooperative_groups",
+)  # fmt: skip
 # What makes the same command compile something else.
 VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH")
 

@@ -15,7 +15,8 @@ from gpuport.loading.cuda_toolchain import Tools
 from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions
 from gpuport.loading.records import ModuleRecord
 from gpuport.loading.reflection import PtxReflection, Reflection, device_records
-from gpuport.loading.request import VIRTUAL, Project, Request, display_name
+from gpuport.loading.request import VIRTUAL, Project, Request
+from gpuport.loading.sources import live_files
 
 _STANDARD = re.compile(r"--?std[= ]")
 _ARCH = re.compile(r"(sm|compute)_(\d{2,3}[af]?)")
@@ -75,10 +76,7 @@ def compile_module(
     Raises:
         CompileError: the compiler refused the source; its words, with the original file and line.
     """
-    sources = [(request.name, request.text)]
-    sources += [(display_name(path), text) for path, text in project.files.items()]
-    decided = request.options.decided()
-    entries = find_entries(sources, "cuda", decided, request.expressions)
+    entries = find_entries(live_files(request, project, "cuda"), request.expressions)
     tail = "\n".join(["", *device_tail(entries), ""]).encode()
     files: dict[str, str] = {}
     names: dict[str, str] = {}

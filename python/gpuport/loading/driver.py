@@ -112,7 +112,7 @@ class Driver:
             ask = getattr(self.library, function)
             ask.restype = ctypes.c_char_p
             words.append((ask(code) or b"unknown").decode(errors="replace"))
-        return ": ".join(words)
+        return ": ".join(dict.fromkeys(words))
 
     def version(self) -> tuple[int, int]:
         """Of CUDA or HIP that the driver is made for."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpuport.loading.signature import GlobalSource, KernelSource, find_globals, find_kernels
-from gpuport.translate.conditions import TARGET_MACROS
-from gpuport.translate.source import Source
+from gpuport.loading.sources import ProjectFile
 
 REFLECT = Path(__file__).with_name("reflect.h")
 # The name that compilers give to errors in an entry.
@@ -54,20 +53,15 @@ class Entries:
     globals: tuple[GlobalEntry, ...]
 
 
-def find_entries(
-    texts: Iterable[tuple[str, bytes]],
-    target: str,
-    macros: dict[str, int | None],
-    expressions: Sequence[str],
-) -> Entries:
-    """The kernels and variables of some files, and the kernels that name expressions ask for."""
+def find_entries(files: Iterable[ProjectFile], expressions: Sequence[str]) -> Entries:
+    """The kernels and variables of the files, and the kernels that name expressions ask for."""
     kernels: list[KernelSource] = []
     variables: list[GlobalSource] = []
-    known = TARGET_MACROS.get(target, {})
-    for name, text in texts:
-        source = Source.from_bytes(text, name, {**known, **macros})
-        kernels += find_kernels(source)
-        variables += find_globals(source)
+    for file in files:
+        for kernel in find_kernels(file.source):
+            kernels.append(replace(kernel, conditions=file.conditions + kernel.conditions))
+        for variable in find_globals(file.source):
+            variables.append(replace(variable, conditions=file.conditions + variable.conditions))
     return Entries(
         tuple(_kernel_entries(kernels, expressions)),
         tuple(GlobalEntry(i, v) for i, v in enumerate(dict.fromkeys(variables))),

@@ -42,7 +42,7 @@ def compile_module(
     if tools.clang is None and tools.hiprtc is None:
         raise BackendUnavailableError(f"backend hip cannot compile: {tools.reason}")
     overlay = write_overlay(request, project, "hip", folder)
-    entries = find_entries(overlay.sources, "hip", request.options.decided(), request.expressions)
+    entries = find_entries(overlay.files, request.expressions)
     with overlay.main.open("a", encoding="utf-8") as file:
         file.write("\n".join(["", *device_tail(entries), ""]))
     files = {arch: f"{arch.replace(':', '_')}.hsaco" for arch in archs}
@@ -78,7 +78,7 @@ def _compile_one(
             *tools.flags,
             *flags,
         ]
-        command += ["-include", "hip/hip_runtime.h", str(overlay.main), "-o", str(output)]
+        command += [str(overlay.main), "-o", str(output)]
         run_compiler(command, request.name, str(overlay.main))
         return {}
     assert tools.hiprtc is not None

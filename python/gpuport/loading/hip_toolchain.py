@@ -39,7 +39,8 @@ def _find(environment: tuple[str, ...]) -> Tools:
     except ToolchainError as error:
         return Tools(None, (), _find_hiprtc(), str(error))
     flags = tuple(found.cmake["GPUPORT_HIP_PATH_FLAGS"].split(";"))
-    return Tools(found.compiler_path, flags, None, "")
+    include = f"-include{found.cmake['GPUPORT_HIP_INCLUDE']}/hip/hip_runtime.h"
+    return Tools(found.compiler_path, (*flags, include), None, "")
 
 
 def _find_hiprtc() -> str | None:

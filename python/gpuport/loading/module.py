@@ -157,8 +157,9 @@ class Overloads:
 class Module:
     """The kernels of a source, compiled for one backend and loaded on one device.
 
-    A kernel is an attribute by its name, and an item by that, by its name expression, or by its
-    signature, as in `mod["scale<float>"]` and `mod["put(float*, int)"]`.
+    A kernel is an attribute by its name, unless the module has one of that name already, and an
+    item by its name, its name expression or its signature, as in `mod["scale<float>"]` and
+    `mod["put(float*, int)"]`.
     """
 
     def __init__(self, record: ModuleRecord, code: LoadedCode | CompiledOnly) -> None:
@@ -240,7 +241,8 @@ class Module:
         )
 
     def __getattr__(self, name: str) -> AnyKernel:
-        if name.startswith("_"):
+        # Python asks for names of its own, and for ours before they are set in a copy.
+        if name.startswith("__") or name in ("_record", "_code", "_kernels"):
             raise AttributeError(name)
         found = self.get_function(name)
         self.__dict__[name] = found  # the next time Python finds it without asking here

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuport.errors import TranslationError
-from gpuport.loading.request import Project, Request, display_name
+from gpuport.loading.request import Project, Request
+from gpuport.loading.sources import ProjectFile, live_files
 from gpuport.translate.findings import Finding
 from gpuport.translate.translation import translate_bytes
 
@@ -20,13 +21,13 @@ SUFFIX = {"cpu": ".gpuport.cpp", "hip": ".gpuport.hip"}
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """`sources` are the originals that may hold kernels: names and texts, the main one first."""
+    """`files` are the originals that may hold kernels, the main one first."""
 
     source: str
     main: Path
     folders: tuple[Path, ...]
     originals: tuple[str, ...]
-    sources: tuple[tuple[str, bytes], ...]
+    files: tuple[ProjectFile, ...]
 
     def include_flags(self) -> list[str]:
         """The overlay before the originals, which hold what was not seen to be included."""
@@ -46,19 +47,18 @@ def write_overlay(request: Request, project: Project, target: str, folder: Path)
     macros = request.options.decided()
     findings: list[Finding] = []
     is_failed = False
-    sources = [(request.name, request.text)]
     main = root / (request.path.lstrip("/") + SUFFIX[target])
-    files = [(main, request.name, request.text)]
-    for path, text in project.files.items():
-        files.append((root / path.lstrip("/"), display_name(path), text))
-        sources.append((display_name(path), text))
-    for place, name, text in files:
-        translated = translate_bytes(text, name, target, line_directive=True, macros=macros)
+    files = live_files(request, project, target)
+    for file in files:
+        translated = translate_bytes(
+            file.text, file.name, target, line_directive=True, macros=macros
+        )
         findings += translated.findings
         is_failed |= translated.failed
+        place = main if file.path == request.path else root / file.path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(translated.data)
     if is_failed:
         raise TranslationError("\n".join(finding.render() for finding in findings), tuple(findings))
     folders = tuple(root / path.lstrip("/") for path in request.folders)
-    return Overlay(request.path, main, folders, tuple(request.folders[1:]), tuple(sources))
+    return Overlay(request.path, main, folders, tuple(request.folders[1:]), tuple(files))

@@ -67,6 +67,8 @@ def make_request(
         name, text = os.fspath(source), Path(source).read_bytes()
     parsed = parse_options(options, defines)
     folders = (*(os.fspath(folder) for folder in include_dirs), *parsed.folders)
+    if backend != "cuda":  # in CUDA's own folder are headers that only NVIDIA's compilers take
+        folders = tuple(f for f in folders if not os.path.exists(f"{f}/cuda_runtime_api.h"))
     for word in (archs, name_expressions):
         if isinstance(word, str):
             raise TypeError(f"a sequence of strings is wanted, not the one string {word!r}")
@@ -90,6 +92,7 @@ class Project:
     """
 
     files: Mapping[str, bytes]
+    edges: Mapping[tuple[str, str], str]  # (including file, name) -> included file
     digest: bytes
     is_complete: bool
 
@@ -100,6 +103,7 @@ def read_project(request: Request) -> Project:
         os.path.normpath(f"{VIRTUAL}/{name}"): text for name, text in request.headers.items()
     }
     files: dict[str, bytes] = {}
+    edges: dict[tuple[str, str], str] = {}
     digest = blake2b(digest_size=32)
     is_complete = True
     folders = request.folders
@@ -114,13 +118,16 @@ def read_project(request: Request) -> Project:
             here = [os.path.dirname(path)] if match[1] else []
             found = _find(name, [*here, *folders], virtual)
             digest.update(f"{path}\0{name}\0{found[0] if found else ''}\0".encode(errors="replace"))
-            if found is not None and found[0] not in files:
+            if found is None:
+                continue
+            edges[path, name] = found[0]
+            if found[0] not in files:
                 files[found[0]] = found[1]
                 waiting.append(found)
     for place, content in sorted(files.items()):
         digest.update(place.encode(errors="replace") + b"\0" + str(len(content)).encode() + b"\0")
         digest.update(content)
-    return Project(files, digest.digest(), is_complete)
+    return Project(files, edges, digest.digest(), is_complete)
 
 
 def _find(

@@ -88,7 +88,7 @@ def find_kernels(source: Source) -> Iterator[KernelSource]:
             tuple(types),
             # `template <typename T>` but neither `template <>` nor `template __global__`.
             template is not None and template[1] is not None and template[2] is None,
-            _conditions(source, match.start()),
+            conditions_at(source, match.start()),
         )
 
 
@@ -107,7 +107,7 @@ def find_globals(source: Source) -> Iterator[GlobalSource]:
         if code[start : match.start()].strip() and _VARIABLE.search(code, start, match.start()):
             continue  # the second word of `__constant__ __device__ int x;`
         for name in _variables(text):
-            yield GlobalSource(name, scope, _conditions(source, match.start()))
+            yield GlobalSource(name, scope, conditions_at(source, match.start()))
 
 
 def _variables(text: str) -> Iterator[str]:
@@ -240,7 +240,7 @@ def _scope(code: str, at: int) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _conditions(source: Source, at: int) -> tuple[str, ...]:
+def conditions_at(source: Source, at: int) -> tuple[str, ...]:
     """The `#if` lines that decide whether the code at `at` is there, to be repeated elsewhere.
 
     An include guard is none of them: repeated below its own `#define` it would be false.

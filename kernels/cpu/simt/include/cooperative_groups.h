@@ -77,6 +77,45 @@ thread_block_tile<kSize> tiled_partition(const thread_block&) {
   return {};
 }
 
+// The lanes of a warp that are here together, however the others went.
+class coalesced_group {
+  using Site = gpuport::simt::Site;
+
+ public:
+  explicit coalesced_group(unsigned long long mask) : mask_(mask) {}
+  unsigned size() const { return unsigned(__popcll(mask_)); }
+  unsigned num_threads() const { return size(); }
+  unsigned thread_rank() const { return unsigned(__popcll(mask_ & ((1ull << gpuport::simt::current_lane) - 1))); }
+  void sync(Site site = Site::here()) const { __syncwarp(mask_, site); }
+  template <typename T>
+  T shfl(T value, unsigned rank, Site site = Site::here()) const {
+    return __shfl_sync(mask_, value, lane_of(rank % size()), warpSize, site);
+  }
+  template <typename T>
+  T shfl_down(T value, unsigned delta, Site site = Site::here()) const {
+    const unsigned rank = thread_rank() + delta;
+    return __shfl_sync(mask_, value, lane_of(rank < size() ? rank : thread_rank()), warpSize, site);
+  }
+  template <typename T>
+  T shfl_up(T value, unsigned delta, Site site = Site::here()) const {
+    const unsigned rank = thread_rank();
+    return __shfl_sync(mask_, value, lane_of(rank < delta ? rank : rank - delta), warpSize, site);
+  }
+  int any(int predicate, Site site = Site::here()) const { return __any_sync(mask_, predicate, site); }
+  int all(int predicate, Site site = Site::here()) const { return __all_sync(mask_, predicate, site); }
+
+ private:
+  int lane_of(unsigned rank) const {
+    unsigned long long rest = mask_;
+    for (; rank > 0; --rank) rest &= rest - 1;
+    return __ffsll(static_cast<long long>(rest)) - 1;
+  }
+  unsigned long long mask_;
+};
+inline coalesced_group coalesced_threads(gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  return coalesced_group(__activemask(site));
+}
+
 template <typename Group>
 void sync(const Group& group, gpuport::simt::Site site = gpuport::simt::Site::here()) {
   group.sync(site);

@@ -1,6 +1,13 @@
 // CUDA's runtime and device functions for a host compiler: the SIMT machine of kernels/cpu/ executes the kernels.
 #pragma once
 
+// nvcc includes these by itself, so sources do without.
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 #include "gpuport_simt.h"
 #include "cuda_runtime_api.h"
 #include "gpuport_simt/block_ops.h"

@@ -243,6 +243,20 @@ inline cudaError_t cudaMemsetAsync(void* memory, int byte, std::size_t bytes, cu
   return cudaMemset(memory, byte, bytes);
 }
 
+template <typename T>
+cudaError_t cudaMallocPitch(T** memory, std::size_t* pitch, std::size_t width, std::size_t height) {
+  *pitch = (width + 511) / 512 * 512;
+  return cudaMalloc(memory, *pitch * height);
+}
+inline cudaError_t cudaMemset2D(void* memory, std::size_t pitch, int byte, std::size_t width, std::size_t height) {
+  for (std::size_t row = 0; row < height; ++row)
+    if (const cudaError_t error = cudaMemset(static_cast<char*>(memory) + row * pitch, byte, width)) return error;
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
+inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+
 // A symbol is an ordinary global variable here, so it is its own address.
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
@@ -288,6 +302,18 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*fu
 inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
                                                                  std::size_t shared) {
   return gpuport::simt::resident_blocks(blocks, function, threads, shared);
+}
+
+template <typename... Parameters>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, void (*function)(Parameters...),
+                                               std::size_t shared = 0, int limit = 0) {
+  *block = limit == 0 ? 1024 : limit;
+  int blocks = 0, processors = 0;
+  if (const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, *block, shared))
+    return error;
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+  *grid = blocks * processors;
+  return cudaSuccess;
 }
 
 // Argument pointers carry no types; the kernel's own type has to. A kernel cast to void* has lost it and is refused.

@@ -27,6 +27,35 @@ inline float __cosf(float v) { return std::cos(v); }
 inline float __tanf(float v) { return std::tan(v); }
 inline float __fdividef(float a, float b) { return a / b; }
 
+inline void __sincosf(float v, float* sine, float* cosine) { *sine = std::sin(v), *cosine = std::cos(v); }
+
+namespace gpuport::simt {
+inline constexpr double kPi = 3.14159265358979323846;
+// The argument in half turns: exact at every multiple of a quarter turn.
+template <typename T>
+inline T sine_of_half_turns(T v) {
+  const T rest = std::remainder(v, T(2));
+  if (std::fabs(rest) == T(1) || rest == 0) return std::copysign(T(0), v);
+  if (std::fabs(rest) == T(0.5)) return std::copysign(T(1), rest);
+  return T(std::sin(double(rest) * kPi));
+}
+}  // namespace gpuport::simt
+inline float sinpif(float v) { return gpuport::simt::sine_of_half_turns(v); }
+inline double sinpi(double v) { return gpuport::simt::sine_of_half_turns(v); }
+inline float cospif(float v) { return gpuport::simt::sine_of_half_turns(std::fabs(std::remainder(v, 2.0f)) + 0.5f); }
+inline double cospi(double v) { return gpuport::simt::sine_of_half_turns(std::fabs(std::remainder(v, 2.0)) + 0.5); }
+inline void sincospif(float v, float* sine, float* cosine) { *sine = sinpif(v), *cosine = cospif(v); }
+inline void sincospi(double v, double* sine, double* cosine) { *sine = sinpi(v), *cosine = cospi(v); }
+inline float rhypotf(float a, float b) { return 1.0f / std::hypot(a, b); }
+inline double rhypot(double a, double b) { return 1.0 / std::hypot(a, b); }
+inline float norm3df(float a, float b, float c) { return std::hypot(a, b, c); }
+inline double norm3d(double a, double b, double c) { return std::hypot(a, b, c); }
+inline float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
+inline double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
+inline double normcdf(double v) { return 0.5 * std::erfc(-v * 0.70710678118654752440); }
+inline float normcdff(float v) { return float(normcdf(double(v))); }
+inline double erfcx(double v) { return std::exp(v * v) * std::erfc(v); }
+
 // Rounding to nearest is how the host computes; the compiler must still not fuse these into a multiply-add.
 #define GPUPORT_SIMT_ROUNDED(name, type, expression) \
   __attribute__((noinline)) inline type name(type a, type b) { return expression; }
@@ -97,3 +126,10 @@ constexpr auto max(A a, B b) {
   else
     return T(a) < T(b) ? T(b) : T(a);
 }
+#define GPUPORT_SIMT_ORDER(prefix, type)                               \
+  constexpr type prefix##min(type a, type b) { return a < b ? a : b; } \
+  constexpr type prefix##max(type a, type b) { return a < b ? b : a; }
+GPUPORT_SIMT_ORDER(u, unsigned)
+GPUPORT_SIMT_ORDER(ll, long long)
+GPUPORT_SIMT_ORDER(ull, unsigned long long)
+#undef GPUPORT_SIMT_ORDER

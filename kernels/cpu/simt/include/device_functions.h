@@ -1,0 +1,4 @@
+// The device functions.
+#pragma once
+
+#include "cuda_runtime.h"

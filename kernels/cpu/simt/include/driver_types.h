@@ -1,0 +1,4 @@
+// The types of the runtime API.
+#pragma once
+
+#include "cuda_runtime.h"

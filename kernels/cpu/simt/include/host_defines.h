@@ -1,0 +1,4 @@
+// The qualifiers.
+#pragma once
+
+#include "cuda_runtime.h"

@@ -1,0 +1,4 @@
+// The mathematical functions.
+#pragma once
+
+#include "cuda_runtime.h"

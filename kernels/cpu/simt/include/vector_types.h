@@ -1,0 +1,4 @@
+// int2, float4 and their kin.
+#pragma once
+
+#include "cuda_runtime.h"
