@@ -5,13 +5,12 @@
 
 namespace gp::argmax {
 
-template <typename... Ts>
-using ArgExtrema = decltype(TypeList<ArgMax<Ts>...>{} + TypeList<ArgMin<Ts>...>{});
-using EveryOp = ArgExtrema<boolean, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                           std::uint32_t, std::uint64_t, float16, bfloat16, float, double>;
+using EveryOp = TypeList<ArgMax<boolean>, ArgMin<boolean>, KeyedArgMax<std::int8_t>, KeyedArgMax<std::int16_t>,
+                         KeyedArgMax<std::int32_t>, KeyedArgMax<std::int64_t>, KeyedArgMax<float16>,
+                         KeyedArgMax<bfloat16>, KeyedArgMax<float>, KeyedArgMax<double>>;
 
 void single_pass(const Call& call) {
-  visit(call, EveryOp{}, [&]<int kWarp, typename Op>() { fold_rows<kWarp, Op>(call); });
+  visit(canonical(call), EveryOp{}, [&]<int kWarp, typename Op>() { fold_rows<kWarp, Op>(call, results<Op>(call)); });
 }
 
 }  // namespace gp::argmax

@@ -65,6 +65,11 @@ inline constexpr DType kDTypeOf<float> = DType::kF32;
 template <>
 inline constexpr DType kDTypeOf<double> = DType::kF64;
 
+inline bool is_unsigned(DType dtype) { return dtype >= DType::kU8 && dtype <= DType::kU64; }
+inline DType signed_twin(DType dtype) {
+  return is_unsigned(dtype) ? DType(int(dtype) - int(DType::kU8) + int(DType::kI8)) : dtype;
+}
+
 const char* dtype_name(DType dtype);             // NumPy's name
 DType dtype_from_name(const std::string& name);  // Error(kType) for another
 std::size_t dtype_size(DType dtype);             // bytes

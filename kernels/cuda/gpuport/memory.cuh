@@ -274,6 +274,9 @@ class Signal {
   }
 };
 
+// Keeps the compiler, and nothing else, from moving memory accesses across.
+GP_DEVICE void compiler_fence() { asm volatile("" ::: "memory"); }
+
 // kCount neighbours of a row, loaded or stored as one access where that is possible.
 template <typename T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {

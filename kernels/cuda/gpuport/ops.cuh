@@ -1,7 +1,8 @@
 // Associative operators with their identities.
 //
 // An operator is a type: Input is an element, State what is carried, Result what is written; identity(), lift(Input),
-// combine(State, State), finish(State). kCode names it to the host. combine(identity(), s) is s, bit for bit.
+// combine(State, State), finish(State). kCode names it to the host. combine(identity(), s) is s, bit for bit. identity
+// and combine are static.
 #pragma once
 
 #include "call.hpp"
@@ -43,13 +44,23 @@ struct Extremum {
       return kGreatest ? kLeast : kMost;
     }
   }
+  // Whether a alone would come out of combine(a, b).
+  static GP_HOST_DEVICE bool is_better(State a, State b) {
+    if constexpr (kIsFloat<T>) {
+      return b == b && (kGreatest ? !(a <= b) : !(a >= b));
+    } else {
+      return kGreatest ? a > b : a < b;
+    }
+  }
   static GP_HOST_DEVICE State lift(Input x) { return State(x); }
   static GP_HOST_DEVICE State combine(State a, State b) {
-    if constexpr (kIsFloat<T>) {
-      if (b != b) return b;
+    if constexpr (kGreatest) {
+      return greatest(a, b);
+    } else if constexpr (kIsFloat<T>) {
+      return -greatest(-a, -b);
+    } else {
+      return b < a ? b : a;
     }
-    // A NaN in `a` makes the comparison false and stays.
-    return (kGreatest ? b > a : b < a) ? b : a;
   }
   static GP_HOST_DEVICE Result finish(State s) { return Result(s); }
 };
@@ -58,19 +69,82 @@ using Max = Extremum<T, true>;
 template <typename T>
 using Min = Extremum<T, false>;
 
+// Bits that, flipped in an element, make it compare as the call wants: the largest key is the extremum asked for.
+// Flipping every bit of a signed integer reverses its order, flipping the top bit makes an unsigned one compare as
+// signed, and flipping a float's sign negates it. So one instantiation serves max and min, signed and unsigned.
+template <typename T>
+struct Key {
+  using State = typename Max<T>::State;
+  using Bits =
+      std::conditional_t<sizeof(State) == 1, std::uint8_t,
+                         std::conditional_t<sizeof(State) == 2, std::uint16_t,
+                                            std::conditional_t<sizeof(State) == 4, std::uint32_t, std::uint64_t>>>;
+  Bits flip;
+
+  static Key of(const Call& call) {
+    constexpr Bits kTop = Bits(Bits(1) << (sizeof(State) * 8 - 1));
+    const bool reversed = call.op == OpCode::kMin || call.op == OpCode::kArgMin;
+    if constexpr (kIsFloat<T>) return {reversed ? kTop : Bits(0)};
+    const Bits order = is_unsigned(call.in.dtype) ? kTop : Bits(0);
+    return {reversed ? Bits(~order) : order};
+  }
+  GP_HOST_DEVICE State to(T x) const { return bit_cast<State>(Bits(bit_cast<Bits>(State(x)) ^ flip)); }
+  GP_HOST_DEVICE T from(State key) const { return T(bit_cast<State>(Bits(bit_cast<Bits>(key) ^ flip))); }
+};
+
+// The call as few operators serve it. Sums that wrap have the same bits signed and unsigned; an extremum is the largest
+// key, and keys compare as signed. bool has operators of its own.
+inline Call canonical(Call call) {
+  const bool writes_elements = call.out.dtype == call.in.dtype;
+  switch (call.op) {
+    case OpCode::kSum:
+      if (call.out.dtype != DType::kU64) return call;
+      call.out.dtype = DType::kI64;
+      if (call.in.dtype == DType::kU64) call.in.dtype = DType::kI64;
+      return call;
+    case OpCode::kMax:
+    case OpCode::kMin:
+    case OpCode::kArgMax:
+    case OpCode::kArgMin:
+      if (call.in.dtype == DType::kBool) return call;
+      if (call.op == OpCode::kMin) call.op = OpCode::kMax;
+      if (call.op == OpCode::kArgMin) call.op = OpCode::kArgMax;
+      call.in.dtype = signed_twin(call.in.dtype);
+      if (writes_elements) call.out.dtype = call.in.dtype;
+      return call;
+    default:
+      return call;
+  }
+}
+
+// An operator with a key holds data, so it is passed to its kernel; `op.lift(x)` and `op.finish(s)` serve both kinds.
+template <typename T>
+struct KeyedMax : Key<T> {
+  using Input = T;
+  using State = typename Max<T>::State;
+  using Result = T;
+  static constexpr OpCode kCode = OpCode::kMax;
+  static GP_HOST_DEVICE State identity() { return Max<T>::identity(); }
+  static GP_HOST_DEVICE bool is_better(State a, State b) { return Max<T>::is_better(a, b); }
+  static GP_HOST_DEVICE State combine(State a, State b) { return Max<T>::combine(a, b); }
+  GP_HOST_DEVICE State lift(T x) const { return this->to(x); }
+  GP_HOST_DEVICE T finish(State s) const { return this->from(s); }
+};
+
 // An extremum and the index where it stands; the lowest index on ties, the first NaN before everything.
 template <typename T, bool kGreatest>
 struct ArgExtremum {
   using Input = T;
+  using Value = Extremum<T, kGreatest>;
   struct State {
-    typename Extremum<T, kGreatest>::State value;
+    typename Value::State value;
     index_t index;
   };
   using Result = index_t;
   static constexpr OpCode kCode = kGreatest ? OpCode::kArgMax : OpCode::kArgMin;
   static constexpr index_t kNowhere = std::numeric_limits<index_t>::max();
-  static GP_HOST_DEVICE State identity() { return {Extremum<T, kGreatest>::identity(), kNowhere}; }
-  static GP_HOST_DEVICE State lift(Input x, index_t index) { return {Extremum<T, kGreatest>::lift(x), index}; }
+  static GP_HOST_DEVICE State identity() { return {Value::identity(), kNowhere}; }
+  static GP_HOST_DEVICE State lift(Input x, index_t index) { return {Value::lift(x), index}; }
   static GP_HOST_DEVICE State combine(State a, State b) {
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
     const bool b_better = b_nan ? !a_nan : !a_nan && (kGreatest ? b.value > a.value : b.value < a.value);
@@ -83,6 +157,30 @@ template <typename T>
 using ArgMax = ArgExtremum<T, true>;
 template <typename T>
 using ArgMin = ArgExtremum<T, false>;
+
+template <typename T>
+struct KeyedArgMax : Key<T> {
+  using Input = T;
+  using Value = KeyedMax<T>;
+  using State = typename ArgMax<T>::State;
+  using Result = index_t;
+  static constexpr OpCode kCode = OpCode::kArgMax;
+  static constexpr index_t kNowhere = ArgMax<T>::kNowhere;
+  static GP_HOST_DEVICE State identity() { return ArgMax<T>::identity(); }
+  static GP_HOST_DEVICE State combine(State a, State b) { return ArgMax<T>::combine(a, b); }
+  GP_HOST_DEVICE State lift(T x, index_t index) const { return {this->to(x), index}; }
+  static GP_HOST_DEVICE Result finish(State s) { return s.index; }
+};
+
+// The operator as the call wants it.
+template <typename Op>
+Op operator_of(const Call& call) {
+  if constexpr (requires { Op::of(call); }) {
+    return {Op::of(call)};
+  } else {
+    return {};
+  }
+}
 
 GP_HOST_DEVICE float exponential(float x) { return expf(x); }
 GP_HOST_DEVICE double exponential(double x) { return exp(x); }

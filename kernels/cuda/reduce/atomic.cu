@@ -12,7 +12,7 @@ constexpr int kAtomicThreads = 256;
 constexpr index_t kAtomicStretch = 16384;  // elements a block: one atomic for so many is no bottleneck
 
 template <typename Op>
-GP_DEVICE void combine_atomically(typename Op::State* address, typename Op::State state) {
+GP_DEVICE void combine_atomically(const Op& op, typename Op::Result* address, typename Op::State state) {
   using State = typename Op::State;
   using Word = std::conditional_t<sizeof(State) == 8, unsigned long long, unsigned>;
   Word* const word = reinterpret_cast<Word*>(address);
@@ -24,7 +24,7 @@ GP_DEVICE void combine_atomically(typename Op::State* address, typename Op::Stat
     // Until nobody came in between, or there is nothing to change.
     Word seen = atomicCAS(word, Word(0), Word(0));
     for (;;) {
-      const Word next = bit_cast<Word>(Op::combine(bit_cast<State>(seen), state));
+      const Word next = bit_cast<Word>(op.finish(Op::combine(op.lift(bit_cast<State>(seen)), state)));
       if (next == seen) return;
       const Word before = atomicCAS(word, seen, next);
       if (before == seen) return;
@@ -53,10 +53,10 @@ GP_KERNEL atomic_kernel(View2<const typename Op::Input> in, Results<Op> out, ind
     const index_t end = begin + kAtomicStretch < in.cols ? begin + kAtomicStretch : in.cols;
     State state = Op::identity();
     for (index_t col = begin + threadIdx.x; col < end; col += kAtomicThreads) {
-      state = Op::combine(state, Op::lift(in(row, col)));
+      state = Op::combine(state, out.op.lift(in(row, col)));
     }
     state = Block::all_reduce(state, storage);
-    if (threadIdx.x == 0) combine_atomically<Op>(&out.data[row * out.stride], state);
+    if (threadIdx.x == 0) combine_atomically(out.op, &out.data[row * out.stride], state);
     __syncthreads();  // every warp has read the storage before the next stretch reuses it
   }
 }

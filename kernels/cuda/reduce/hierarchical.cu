@@ -12,19 +12,9 @@ namespace gp::reduce {
 constexpr int kPassThreads = 256;
 constexpr int kPassItems = 512;  // folded by one block
 
-// Elements of the first pass are lifted; later passes read what the one before combined.
-template <typename Op, typename In>
-GP_DEVICE typename Op::State as_state(const In& x) {
-  if constexpr (std::is_same_v<In, typename Op::Input>) {
-    return Op::lift(x);
-  } else {
-    return x;
-  }
-}
-
 // One block folds one stretch of one row. `out` takes the result where the row has a single stretch, `partials`
-// otherwise.
-template <int kWarp, typename Op, typename In>
+// otherwise. Elements of the first pass are lifted; later passes read what the one before combined.
+template <int kWarp, typename Op, bool kFirst, typename In>
 GP_KERNEL hierarchical_kernel(View2<const In> in, View2<typename Op::State> partials, Results<Op> out) {
   Warp<kWarp>::require();
   using Block = BlockReduce<kWarp, kPassThreads, Op>;
@@ -35,7 +25,12 @@ GP_KERNEL hierarchical_kernel(View2<const In> in, View2<typename Op::State> part
     typename Op::State state = Op::identity();
     for (int item = threadIdx.x; item < kPassItems; item += kPassThreads) {
       const index_t col = part * kPassItems + item;
-      if (col < in.cols) state = Op::combine(state, as_state<Op>(in(row, col)));
+      if (col >= in.cols) continue;
+      if constexpr (kFirst) {
+        state = Op::combine(state, out.op.lift(in(row, col)));
+      } else {
+        state = Op::combine(state, in(row, col));
+      }
     }
     state = Block::all_reduce(state, storage);
     if (threadIdx.x == 0) {
@@ -61,14 +56,14 @@ void hierarchical(const Call& call) {
     const auto matrix = [&](State* data, index_t cols) { return View2<State>{data, call.rows, cols, cols, 1}; };
 
     View2<State> partials = matrix(ping, first);
-    launch(hierarchical_kernel<kWarp, Op, typename Op::Input>, call, blocks_for(call.rows * first, kPassThreads),
+    launch(hierarchical_kernel<kWarp, Op, true, typename Op::Input>, call, blocks_for(call.rows * first, kPassThreads),
            call.input<const typename Op::Input>(), partials, results<Op>(call));
     while (partials.cols > 1) {
       const View2<const State> in{partials.data, partials.rows, partials.cols, partials.row_stride, 1};
       std::swap(ping, pong);
       partials = matrix(ping, stretches(in.cols));
-      launch(hierarchical_kernel<kWarp, Op, State>, call, blocks_for(call.rows * partials.cols, kPassThreads), in,
-             partials, results<Op>(call));
+      launch(hierarchical_kernel<kWarp, Op, false, State>, call, blocks_for(call.rows * partials.cols, kPassThreads),
+             in, partials, results<Op>(call));
     }
   });
 }

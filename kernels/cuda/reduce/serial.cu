@@ -13,7 +13,7 @@ GP_KERNEL serial_kernel(View2<const typename Op::Input> in, Results<Op> out) {
   const index_t step = index_t(gridDim.x) * blockDim.x;
   for (index_t row = index_t(blockIdx.x) * blockDim.x + threadIdx.x; row < in.rows; row += step) {
     typename Op::State state = Op::identity();
-    for (index_t col = 0; col < in.cols; ++col) state = Op::combine(state, Op::lift(in(row, col)));
+    for (index_t col = 0; col < in.cols; ++col) state = Op::combine(state, out.op.lift(in(row, col)));
     out.write(row, state);
   }
 }

@@ -15,7 +15,8 @@ GP_KERNEL shared_tree_kernel(View2<const typename Op::Input> in, Results<Op> out
   const int thread = threadIdx.x;
   for (index_t row = blockIdx.x; row < in.rows; row += gridDim.x) {
     typename Op::State state = Op::identity();
-    for (index_t col = thread; col < in.cols; col += kTreeThreads) state = Op::combine(state, Op::lift(in(row, col)));
+    for (index_t col = thread; col < in.cols; col += kTreeThreads)
+      state = Op::combine(state, out.op.lift(in(row, col)));
     partial[thread] = state;
     __syncthreads();  // every partial is written
     for (int half = kTreeThreads / 2; half > 0; half /= 2) {

@@ -6,9 +6,8 @@
 
 namespace gp::reduce {
 
-void single_pass(const Call& original) {
-  const Call call = canonical(original);
-  visit(call, EveryOp{}, [&]<int kWarp, typename Op>() { fold_rows<kWarp, Op>(call); });
+void single_pass(const Call& call) {
+  visit(canonical(call), EveryOp{}, [&]<int kWarp, typename Op>() { fold_rows<kWarp, Op>(call, results<Op>(call)); });
 }
 
 }  // namespace gp::reduce

@@ -24,7 +24,7 @@ GP_KERNEL warp_shuffle_kernel(View2<const typename Op::Input> in, Results<Op> ou
 #pragma unroll
       for (int item = 0; item < kShuffleItems; ++item) {
         const index_t col = base + item * kShuffleThreads + thread;
-        if (col < in.cols) state = Op::combine(state, Op::lift(in(row, col)));
+        if (col < in.cols) state = Op::combine(state, out.op.lift(in(row, col)));
       }
     }
     state = W::template reduce<Op>(state);

@@ -78,7 +78,7 @@ index_t total_count(index_t cols) {
 
 template <template <int> typename BlockAlgorithm>
 void run_levels(const Call& original) {
-  const Call call = canonical(original);
+  const Call call = as_sum(original);
   visit(call, TeachingOps{}, [&]<int kWarp, typename Op>() {
     using Block = BlockAlgorithm<kWarp>;
     using State = typename Op::State;

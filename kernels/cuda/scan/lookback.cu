@@ -97,7 +97,7 @@ GP_KERNEL __launch_bounds__(kLookbackMostThreads, 1)
 }
 
 void lookback_with(const Call& original, int threads) {
-  const Call call = canonical(original);
+  const Call call = as_sum(original);
   visit(call, EveryOp{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
     const index_t length = threads / kWarp * WarpPart<kWarp, Op, kLookbackStrips>::kLength;

@@ -15,13 +15,9 @@ using EveryOp =
              Sum<bfloat16, float, bfloat16>, Sum<float, float>, Sum<double, double>>;
 
 // The operator is a sum; whether the element itself belongs to its result is for the kernel.
-inline Call canonical(Call call) {
+inline Call as_sum(Call call) {
   call.op = OpCode::kSum;
-  if (call.out.dtype == DType::kU64) {
-    call.out.dtype = DType::kI64;
-    if (call.in.dtype == DType::kU64) call.in.dtype = DType::kI64;
-  }
-  return call;
+  return canonical(call);
 }
 
 inline constexpr index_t kAnyLength = std::numeric_limits<index_t>::max();  // in tables of policies

@@ -260,7 +260,7 @@ Pipeline pipeline_of(const Call& call) {
 }
 
 void pipelined_with(const Call& original, const Pipeline& shape) {
-  const Call call = canonical(original);
+  const Call call = as_sum(original);
   visit(call, PipelinedOps{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
     using Part = WarpPart<kWarp, Op, kPipelinedStrips>;

@@ -65,7 +65,7 @@ GP_KERNEL reduce_scan_kernel(View2<const typename Op::Input> in, View2<typename 
 }
 
 void reduce_scan(const Call& original) {
-  const Call call = canonical(original);
+  const Call call = as_sum(original);
   visit(call, EveryOp{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
     const auto in = call.input<const typename Op::Input>();

@@ -20,7 +20,7 @@ GP_KERNEL serial_kernel(View2<const typename Op::Input> in, View2<typename Op::R
 }
 
 void serial(const Call& original) {
-  const Call call = canonical(original);
+  const Call call = as_sum(original);
   visit(call, TeachingOps{}, [&]<int kWarp, typename Op>() {
     launch(serial_kernel<Op>, call, groups_for(call.rows, 1, kSerialThreads), call.input<const typename Op::Input>(),
            call.output<typename Op::Result>(), is_inclusive(original));

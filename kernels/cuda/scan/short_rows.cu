@@ -94,7 +94,7 @@ GP_KERNEL short_rows_kernel(AnyView2 in, void* out, DType out_dtype, index_t out
 }
 
 void short_rows(const Call& original) {
-  const Call call = canonical(original);
+  const Call call = as_sum(original);
   const auto scan_rows = [&]<int kWarp, typename A>() {
     launch(short_rows_kernel<kWarp, A>, call, groups_for(call.rows, kShortLanes, kShortThreads), any_input(call),
            call.out.data, call.out.dtype, call.out.row_stride, call.out.col_stride, is_inclusive(original));

@@ -83,6 +83,7 @@ def sum(
         any_order=exact,
         kernel_op=kernel_op,
         flags=checked,
+        compute_dtype=_summed_as,
     )
     return perform(operation, x, axis, None, out, options)
 
@@ -140,3 +141,8 @@ def _extreme(op: str, x: Any, axis: Any, out: Any, options: Options) -> Any:
         has_identity=False,
     )
     return perform(operation, x, axis, None, out, options)
+
+
+def _summed_as(source: str, result: str) -> str:
+    """Kernels widen float32 to float64, and nothing else; others get float64 elements."""
+    return "float64" if result == "float64" and source != "float32" else source
