@@ -58,7 +58,8 @@ function(gpuport_add_module target)
     CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden HIP_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
 
-  nanobind_add_module(${target} STABLE_ABI NB_STATIC NOMINSIZE ${ARG_MODULE})
+  # A domain of its own: the modules of the backends bind classes of the same names.
+  nanobind_add_module(${target} STABLE_ABI NB_STATIC NOMINSIZE NB_DOMAIN ${target} ${ARG_MODULE})
   target_link_libraries(${target} PRIVATE ${target}_kernels)
   # The kernel objects carry their device code; the host linker is all that is needed.
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)

@@ -18,10 +18,11 @@ using IntegerSums =
 using FloatSums = TypeList<Sum<float16, float, float16>, Sum<bfloat16, float, bfloat16>, Sum<float16, float>,
                            Sum<bfloat16, float>, Sum<float, float>, Sum<double, double>>;
 
-// Other sums in f64 get their elements converted first (python/gpuport/ops/_reduce.py).
-using EveryOp = decltype(IntegerSums{} + FloatSums{} +
-                         TypeList<Sum<float, double>, Max<boolean>, Min<boolean>, KeyedMax<std::int8_t>,
-                                  KeyedMax<std::int16_t>, KeyedMax<std::int32_t>, KeyedMax<std::int64_t>,
-                                  KeyedMax<float16>, KeyedMax<bfloat16>, KeyedMax<float>, KeyedMax<double>>{});
+// Integer sums in f64 get their elements converted first (python/gpuport/ops/_reduce.py).
+using EveryOp =
+    decltype(IntegerSums{} + FloatSums{} +
+             TypeList<Sum<float16, double>, Sum<bfloat16, double>, Sum<float, double>, Max<boolean>, Min<boolean>,
+                      KeyedMax<std::int8_t>, KeyedMax<std::int16_t>, KeyedMax<std::int32_t>, KeyedMax<std::int64_t>,
+                      KeyedMax<float16>, KeyedMax<bfloat16>, KeyedMax<float>, KeyedMax<double>>{});
 
 }  // namespace gp::reduce

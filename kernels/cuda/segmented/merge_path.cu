@@ -240,7 +240,7 @@ __launch_bounds__(kThreads, 4) GP_KERNEL
 
 // One block: what carries over the edges, from left to right, and the segments that wait for it.
 template <int kWarp, typename Op>
-GP_KERNEL join_kernel(Segments<Op> segments, Edges<Op> edges, index_t blocks) {
+__launch_bounds__(kJoinThreads) GP_KERNEL join_kernel(Segments<Op> segments, Edges<Op> edges, index_t blocks) {
   Warp<kWarp>::require();
   using Scan = BlockScan<kWarp, kJoinThreads, Carry<Op>>;
   using CarryState = typename Carry<Op>::State;

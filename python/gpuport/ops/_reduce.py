@@ -144,5 +144,5 @@ def _extreme(op: str, x: Any, axis: Any, out: Any, options: Options) -> Any:
 
 
 def _summed_as(source: str, result: str) -> str:
-    """Kernels widen float32 to float64, and nothing else; others get float64 elements."""
-    return "float64" if result == "float64" and source != "float32" else source
+    """Kernels widen floats to float64, but not integers, which are converted before."""
+    return "float64" if result == "float64" and source in EXACT else source
