@@ -66,7 +66,7 @@ def test_install(repository: Project) -> None:
     assert str(packages / "gpuport") in shown.stdout
     assert (packages / "gpuport/_build_info.json").is_file()
     suffix = ".abi3.so" if sys.version_info >= (3, 12) else f".cpython-3{sys.version_info.minor}-"
-    assert [suffix in path.name for path in (packages / "gpuport").glob("_cpu*")] == [True]
+    assert [suffix in path.name for path in (packages / "gpuport").glob("_cpu*.so")] == [True]
 
 
 def test_editable_install(repository: Project) -> None:
@@ -105,5 +105,7 @@ def test_sdist_then_wheel(repository: Project) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = archive.namelist()
     assert "gpuport/_build_info.json" in packed
-    assert sum(name.startswith("gpuport/_cpu.") for name in packed) == 1
+    assert sum(name.startswith("gpuport/_cpu.") and name.endswith(".so") for name in packed) == 1
+    # What a module that is compiled at run time is compiled and linked against.
+    assert {"gpuport/libgpuport_simt.so", "gpuport/include/simt/cuda_runtime.h"} <= set(packed)
     assert not [name for name in packed if name.endswith((".a", ".pyc"))]
