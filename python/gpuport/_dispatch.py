@@ -45,7 +45,10 @@ _DEFAULTS: dict[str, tuple[Default, ...]] = {
         Default("lookback"),
     ),
     "argmax": (Default("single_pass"),),
-    "compact": (Default("two_pass"),),
+    "compact": (
+        Default("pipelined", shortest=1 << 18, dtypes=WIDE, backends=("cuda",)),
+        Default("two_pass"),
+    ),
     "segmented": (Default("merge_path"),),
     "softmax": (Default("warp_row", longest=1024), Default("online_shuffle")),
 }

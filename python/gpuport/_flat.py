@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,9 @@ def compact(function: str, x: Any, keep: Any, options: Options) -> Any:
     if keep is None:
         require_flags(function, "x", source.dtype)
     flags = source if keep is None else keep_view(function, keep, source, site)
-    kernel = choose_kernel(
-        function, "compact", function, site, source.dtype, source.size, options
-    ).name
+    if options.variant is None and flags.itemsize > 1:
+        options = replace(options, variant="two_pass")  # the only one that reads wider flags
+    kernel = choose_kernel(function, "compact", function, site, source.dtype, source.size, options)
     refuse_capture(site, function, "reading the size of the result")
 
     session = open_session(site, x)
@@ -46,11 +47,13 @@ def compact(function: str, x: Any, keep: Any, options: Options) -> Any:
         require_finite(function, session, source, flags)
     flags = session.row(flags)
     elements = flags if keep is None else session.row(source)
-    offsets = session.allocate((_STRETCHES,), "int64")
+    one_launch = "count" not in kernel.operations
+    # Offsets of stretches, or the number of kept elements.
+    scratch = session.allocate((1 if one_launch else _STRETCHES,), "int64")
 
     def run(op: str, read: View, written: View, mask: View | None) -> None:
         session.native.run(
-            kernel,
+            kernel.name,
             op,
             1,
             read.size,
@@ -59,17 +62,26 @@ def compact(function: str, x: Any, keep: Any, options: Options) -> Any:
             None if mask is None else mask.row(),
             session.ordinal,
             session.stream,
-            offsets.row(),
+            scratch.row(),
         )
 
     kept = 0
-    if flags.size:
+    room: View | None = None
+    if one_launch and flags.size:
+        # The launch that finds out how many are kept writes them too. They go to scratch first: a
+        # result that is a part of a larger array would hold on to all of its memory.
+        room = session.allocate((flags.size,), source.dtype)
+        run("compact", elements, room, flags)
+        kept = int(session.download(scratch)[0])
+    elif flags.size:
         total = session.allocate((1,), "int64")
         run("count", flags, total, None)
         kept = int(session.download(total)[0])
 
     def write(target: View) -> None:
-        if keep is None:
+        if room is not None:
+            session.copy(replace(room, shape=(kept,)), target)
+        elif keep is None:
             run("nonzero", flags, target, None)
         else:
             run("compact", elements, target, flags)

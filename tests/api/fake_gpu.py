@@ -87,6 +87,7 @@ class FakeModule:
             record("scan.reduce_scan", ALL),
             record("argmax.single_pass", ALL),
             record("compact.two_pass", ALL),
+            record("compact.pipelined", WIDE, op="compact"),
             record("segmented.merge_path", ALL),
             record("softmax.serial", ("float32", "float64")),
             record("softmax.online_shuffle", FLOATS),
@@ -132,7 +133,7 @@ class FakeModule:
             _array(*output[:2], (rows,), output[2:3])[...] = fold_segments(op, x, offsets)
             return
         if name.startswith("compact."):
-            compact(op, cols, input, output, mask, scratch)
+            compact(op, cols, input, output, mask, scratch, name == "compact.pipelined")
             return
         address, dtype, *strides = input
         x = _array(address, dtype, (rows, cols), strides) if cols else np.empty((rows, 0), dtype)
@@ -225,11 +226,15 @@ def fold_segments(op: str, x: Array, offsets: Array) -> list[Any]:
     return [fold(x[a:b]) if b > a else 0 for a, b in pairwise(offsets.tolist())]
 
 
-def compact(op: str, size: int, input: Any, output: Any, mask: Any, scratch: Any) -> None:
-    """Count leaves a sign in the scratch that the other two look for."""
+def compact(
+    op: str, size: int, input: Any, output: Any, mask: Any, scratch: Any, one_launch: bool
+) -> None:
+    """Count leaves a sign in the scratch that the other two look for; one launch the count."""
     address, dtype, _, stride = input if mask is None else mask
     kept = np.flatnonzero(_array(address, dtype, (size,), (stride,)))
-    left = _array(scratch[0], scratch[1], (4096,), (1,))
+    left = _array(scratch[0], scratch[1], (1 if one_launch else 4096,), (1,))
+    if one_launch:
+        left[...] = kept.size
     if op == "count":
         left[...] = kept.size
         _array(*output[:2], (1,), (1,))[...] = kept.size

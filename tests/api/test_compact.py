@@ -99,10 +99,29 @@ def test_errors() -> None:
         gpuport.nonzero(x)
     with pytest.raises(TypeError, match="nonzero: dtype complex64"):
         gpuport.nonzero(np.zeros(3, np.complex64))
-    with pytest.raises(ValueError, match="there are two_pass"):
+    with pytest.raises(ValueError, match="there are two_pass, pipelined"):
         gpuport.compact(x, x > 0, variant="one_pass")
     with pytest.raises(ValueError, match="32 and 64"):
         gpuport.nonzero(x > 0, warp_size=16)
+
+
+def test_one_launch_takes_flags_of_one_byte() -> None:
+    x = np.arange(20_000, dtype=np.int32)
+    for warp_size in (32, 64):
+        for dtype in (np.float64, np.int32, np.uint64):
+            values = x.astype(dtype)
+            for flags in (x % 3 == 1, (x % 5).astype(np.int8), np.ones(x.size, np.uint8)):
+                how = {"variant": "pipelined", "warp_size": warp_size}
+                got = gpuport.compact(values, flags, **how)
+                np.testing.assert_array_equal(got, values[flags != 0], strict=True)
+                got = gpuport.compact(values[1::2], flags[:0:-2], **how)
+                np.testing.assert_array_equal(got, values[1::2][flags[:0:-2] != 0])
+    with pytest.raises(ValueError, match="flags of one byte, not int32"):
+        gpuport.compact(x, x, variant="pipelined")
+    with pytest.raises(ValueError, match=r"compact\.pipelined takes int32, .*, not int8"):
+        gpuport.compact(x.astype(np.int8), x > 0, variant="pipelined")
+    with pytest.raises(ValueError, match=r"compact\.two_pass does"):
+        gpuport.nonzero(x > 0, variant="pipelined")
 
 
 def test_nonfinite_looks_at_what_is_kept() -> None:

@@ -83,6 +83,24 @@ def test_defaults(fake_cuda: FakeModule) -> None:
     assert kernels(fake_cuda)[-1] == "scan.pipelined"
 
 
+def test_a_long_compaction_is_one_launch(fake_cuda: FakeModule) -> None:
+    long = np.arange(1 << 18, dtype=np.int32)
+    for x, keep, launches in (
+        (long, long % 3 == 0, ["compact.pipelined"]),
+        (long[1:], long[1:] % 3 == 0, ["compact.two_pass"] * 2),
+        (long, long % 3, ["compact.two_pass"] * 2),
+        (long.astype(np.int8), long % 3 == 0, ["compact.two_pass"] * 2),
+    ):
+        there, flags = device(x), device(keep)
+        fake_cuda.calls.clear()
+        got = gpuport.compact(there, flags)
+        assert kernels(fake_cuda) == launches
+        np.testing.assert_array_equal(got.to_numpy(), x[keep != 0], strict=True)
+    fake_cuda.calls.clear()
+    assert gpuport.nonzero(device(long > 7)).shape == (long.size - 8,)
+    assert kernels(fake_cuda) == ["compact.two_pass"] * 2
+
+
 def test_a_float64_scan_of_integers_converts_on_the_device(fake_cuda: FakeModule) -> None:
     x = device(X)
     fake_cuda.calls.clear()

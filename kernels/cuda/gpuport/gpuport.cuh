@@ -6,7 +6,6 @@
 #include "dispatch.hpp"
 #include "fold_rows.cuh"
 #include "launch.cuh"
-#include "lookback.cuh"
 #include "memory.cuh"
 #include "ops.cuh"
 #include "runtime.hpp"

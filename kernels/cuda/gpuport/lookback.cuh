@@ -58,35 +58,39 @@ struct Published {
 
 // The combination of the slots from `first`, in order, extended from call to call; one warp calls together. A group is
 // kLaneSlots neighbouring slots of each lane, so that one reduction over the lanes serves all of it. Whole groups are
-// folded for good; what is left of the last is read again. kGroups are read at once: more take more registers, fewer
-// take another trip to the L2 cache for many slots.
-template <int kWarp, typename Op, int kGroups>
+// folded for good; what is left of the last is read again. kSlots are read at once, a group at least: more take more
+// registers, fewer take another trip to the L2 cache for many slots.
+template <int kWarp, typename Op, int kSlots>
 class RunningFold {
  public:
   using State = typename Op::State;
 
-  GP_DEVICE explicit RunningFold(index_t first) : first_(first) {}
+  // `end`: slots that there are from `first`.
+  GP_DEVICE RunningFold(const Published<State>& published, index_t first, int end)
+      : published_(published), first_(first), end_(end) {
+    load();
+  }
 
   // The combination of the first `count` slots, no fewer than in the call before. Lane 0 holds it.
-  GP_DEVICE State through(const Published<State>& published, int count) {
+  GP_DEVICE State through(int count) {
     using W = Warp<kWarp>;
     for (;;) {
-      const std::uint64_t* const mine = published.at(first_ + folded_ + W::lane() * kLaneSlots);
       const int left = count - folded_, wanted = left - W::lane() * kLaneSlots;
-      Slot contents[kGroups][kLaneSlots];
-#pragma unroll
-      for (int g = 0; g < kGroups; ++g) {  // all on their way before the first is looked at
-#pragma unroll
-        for (int i = 0; i < kLaneSlots; ++i) {
-          if (g * kGroup + i < wanted) contents[g][i] = Slots::load(mine + (g * kGroup + i) * Slots::kWords);
-        }
-      }
+      wait_until([&] {
+        if (is_complete(wanted)) return true;
+        load();
+        return false;
+      });
+      W::sync();  // the lanes have waited for different slots
       State states[kGroups];
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
-        states[g] = fold(published, contents[g], mine + g * kGroup * Slots::kWords, wanted - g * kGroup);
+        states[g] = Op::identity();
+#pragma unroll
+        for (int i = 0; i < kLaneSlots; ++i) {
+          if (g * kGroup + i < wanted) states[g] = Op::combine(states[g], Slots::value(contents_[g][i]));
+        }
       }
-      W::sync();  // the lanes have waited for different slots
       W::template reduce_in_order<Op>(states);
       State rest = Op::identity();
 #pragma unroll
@@ -99,39 +103,45 @@ class RunningFold {
         }
       }
       if (left < kGroups * kGroup) return Op::combine(state_, rest);
+      load();
+    }
+  }
+
+  // Reads ahead for the next call, so that it need not wait for the trip.
+  GP_DEVICE void load() {
+    const int mine = folded_ + Warp<kWarp>::lane() * kLaneSlots;
+    const std::uint64_t* const slots = published_.at(first_ + mine);
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+#pragma unroll
+      for (int i = 0; i < kLaneSlots; ++i) {
+        if (mine + g * kGroup + i < end_) contents_[g][i] = Slots::load(slots + (g * kGroup + i) * Slots::kWords);
+      }
     }
   }
 
  private:
   using Slots = Published<State>;
-  using Slot = typename Slots::Slot;
   static constexpr int kLaneSlots = 4, kGroup = kWarp * kLaneSlots;
+  static constexpr int kGroups = kSlots > kGroup ? kSlots / kGroup : 1;
+  const Slots& published_;
   index_t first_;
+  int end_;
   int folded_ = 0;                // slots
   State state_ = Op::identity();  // of those; lane 0's counts
+  typename Slots::Slot contents_[kGroups][kLaneSlots];
 
-  // One lane's slots of a group, as far as they are wanted.
-  static GP_DEVICE State fold(const Slots& published, Slot (&contents)[kLaneSlots], const std::uint64_t* slots,
-                              int wanted) {
+  // Of the slots that were read, those before the `wanted`th from the lane's first.
+  GP_DEVICE bool is_complete(int wanted) const {
     bool complete = true;
 #pragma unroll
-    for (int i = 0; i < kLaneSlots; ++i) complete &= i >= wanted || published.is_complete(contents[i]);
-    if (!complete) {
-#pragma unroll 1
-      for (int i = 0; i < kLaneSlots; ++i) {
-        if (i < wanted) published.wait_for(slots + i * Slots::kWords);
-      }
+    for (int g = 0; g < kGroups; ++g) {
 #pragma unroll
       for (int i = 0; i < kLaneSlots; ++i) {
-        if (i < wanted) contents[i] = Slots::load(slots + i * Slots::kWords);
+        complete &= g * kGroup + i >= wanted || published_.is_complete(contents_[g][i]);
       }
     }
-    State state = Op::identity();
-#pragma unroll
-    for (int i = 0; i < kLaneSlots; ++i) {
-      if (i < wanted) state = Op::combine(state, Slots::value(contents[i]));
-    }
-    return state;
+    return complete;
   }
 };
 

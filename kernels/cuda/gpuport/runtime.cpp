@@ -119,7 +119,7 @@ Workspace::~Workspace() {
 std::size_t workspace_bytes(int device, cudaStream_t stream) {
   Buffer& buffer = buffer_of(device, stream);
   const std::lock_guard<std::mutex> lock(buffer.mutex);
-  return buffer.memory == nullptr ? 0 : kCounterBytes + buffer.capacity;
+  return buffer.memory == nullptr ? 0 : cleared_bytes(buffer.tagged) + buffer.capacity;
 }
 
 }  // namespace gp

@@ -44,8 +44,9 @@ GP_DEVICE typename Op::State look_back(const Tiles<typename Op::State>& tiles, i
   const index_t aggregates = row * tiles.slots(), prefixes = aggregates + tiles.count;
   if (leader) tiles.published.publish(aggregates + tile, total);
   const index_t window = tile / kWindow, first = window * kWindow;
-  RunningFold<kWarp, Op, 1> fold(aggregates + first);
-  State before = fold.through(tiles.published, int(tile - first));
+  const int count = int(tile - first);
+  RunningFold<kWarp, Op, 128> fold(tiles.published, aggregates + first, count);
+  State before = fold.through(count);
   if (leader) {
     if (window > 0) {
       before = Op::combine(tiles.published.wait_for(tiles.published.at(prefixes + window - 1)), before);

@@ -1,4 +1,4 @@
-// scan.reduce_scan: two launches in a fixed order. The default for floats.
+// scan.reduce_scan: two launches in a fixed order.
 // A row is cut into stretches of whole tiles. The first launch folds each stretch to its total; in the second, the
 // block of a stretch folds the totals before it, then scans its own tiles with that carry. Reads each element twice,
 // writes it once. Which additions are made depends on the length alone, so results repeat bit for bit. One stretch

@@ -2,6 +2,8 @@
 // kStrips strips, and in a strip each lane a few neighbouring elements, 16 bytes of the wider types.
 #pragma once
 
+#include <gpuport/lookback.cuh>
+
 #include "operators.hpp"
 
 namespace gp::scan {

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpuport._arguments import Options
+from gpuport._backends import kernel_table
 from gpuport._dispatch import choose_kernel
 from gpuport._view import Place
 from gpuport.bench.rig import BufferSet, Rig
@@ -24,7 +25,10 @@ def kernel_for(name: str, work: Workload, rig: Rig) -> str:
         UnsupportedError: the variant does not take the dtype.
     """
     family, _, variant = name.partition(".")
-    options = Options(None, None if variant == "default" else variant, None, None, "propagate")
+    named = None if variant == "default" else variant
+    if named is None and family == "compact" and work.keep is not None and work.keep.itemsize > 1:
+        named = "two_pass"  # as the public function does for wide flags
+    options = Options(None, named, None, None, "propagate")
     site: Any = SimpleNamespace(work=Place(rig.backend, rig.device))
     try:
         return choose_kernel(
@@ -59,6 +63,8 @@ def own_steps(kernel: str, work: Workload, each: BufferSet, rig: Rig) -> Steps:
             flags = (each.keep.address, each.keep.dtype, 0, 1)
             count = (each.count.address, "int64", 0, 1)
             scratch = (each.scratch.address, "int64", 0, 1)
+            if "count" not in kernel_table(rig.backend)[kernel].operations:  # one launch does both
+                return [prepare("compact", row, (out.address, result, 0, 1), flags, count)]
             return [
                 prepare("count", flags, count, None, scratch),
                 prepare("compact", row, (out.address, result, 0, 1), flags, scratch),

@@ -20,7 +20,7 @@ from gpuport.testing.case import (
     Spec,
     Target,
 )
-from gpuport.testing.dtypes import ALL, INTEGERS, Array
+from gpuport.testing.dtypes import ALL, INTEGERS, WIDE, Array
 from gpuport.testing.invariants import repeats
 from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
@@ -29,15 +29,26 @@ from gpuport.testing.sizes import BENCHMARK_SIZES, EDGES, HUGE, SIZES, SMALL_SIZ
 PATTERNS = ("random", "rare", "all", "none", "alternating", "first", "last", "top")
 # One for each size of an element.
 SIZE_DTYPES = ("int8", "float16", "int32", "float64")
+BYTES = ("bool", "int8", "uint8")
 QUICK = (0, 1, 33, 65, 513, 4099)
 SHAPES = ((0, 5), (5, 0), (33, 33), (3, 65, 4), (2, 4099))
 
 
 @dataclass(frozen=True)
 class CompactSpec(Spec):
+    """`one_launch`: compacts by flags of one byte, and knows nothing else."""
+
+    one_launch: bool = field(default=False, kw_only=True)
     family: str = field(default="compact", init=False)
 
     def cases(self, target: Target) -> Iterator[Case]:
+        for case in self._cases(target):
+            flags = (case.mask or "").rpartition(".")[2]
+            taken = case.op == "compact" and flags in BYTES and case.dtype in self.dtypes
+            if taken or not self.one_launch:
+                yield case
+
+    def _cases(self, target: Target) -> Iterator[Case]:
         yield from self._sizes()
         yield from self._masks()
         yield from self._shapes()
@@ -174,13 +185,15 @@ def _sparse(case: Case) -> Problem:
     return Problem({"x": x, "keep": keep}, {}, answer, takes_out=False)
 
 
+BENCHMARK = tuple(Shape("int32", (size,), "9 of 19 are kept, by flags") for size in BENCHMARK_SIZES)
 SPECS = (
     CompactSpec(
         "two_pass",
         ALL,
         benchmark=(
-            *(Shape("int32", (size,), "9 of 19 are kept, by flags") for size in BENCHMARK_SIZES),
+            *BENCHMARK,
             Shape("int32", (2**24,), "what is not zero: x is its own mask", pattern="itself"),
         ),
     ),
+    CompactSpec("pipelined", WIDE, one_launch=True, benchmark=BENCHMARK),
 )
