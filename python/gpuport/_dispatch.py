@@ -41,7 +41,7 @@ _DEFAULTS: dict[str, tuple[Default, ...]] = {
     "reduce": (Default("single_pass"),),
     "scan": (
         Default("short_rows", longest=256),
-        Default("pipelined", shortest=(1 << 22) + 1, dtypes=WIDE, backends=("cuda",)),
+        Default("pipelined", shortest=(1 << 21) + 1, dtypes=WIDE, backends=("cuda",)),
         Default("lookback"),
     ),
     "argmax": (Default("single_pass"),),

@@ -65,7 +65,7 @@ def test_device_arrays_stay_where_they_are(fake_cuda: FakeModule) -> None:
 
 
 def test_defaults(fake_cuda: FakeModule) -> None:
-    long = np.zeros((1 << 22) + 1, np.int8)
+    long = np.zeros((1 << 21) + 1, np.int8)
     for x, dtype, variant in (
         (ROW, "int16", "short_rows"),
         (ROW, "float32", "short_rows"),

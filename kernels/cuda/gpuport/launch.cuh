@@ -1,8 +1,11 @@
 // Launching: the only launch syntax of the project, and the check after it.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
+#include <limits>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "call.hpp"
 #include "runtime.hpp"
@@ -19,6 +22,7 @@ struct Grid {
 #ifndef GP_MAX_BLOCKS
 #define GP_MAX_BLOCKS 0x7fffffff
 #endif
+inline constexpr index_t kAnyLength = std::numeric_limits<index_t>::max();  // in tables of policies
 inline constexpr index_t kMaxBlocks = GP_MAX_BLOCKS;
 
 // One block for each of `items`, as far as a grid goes; kernels stride over the rest.
@@ -62,17 +66,21 @@ index_t resident_blocks(void (*kernel)(Parameters...), const Call& call, int thr
   return index_t(per_processor) * device_attribute(cudaDevAttrMultiProcessorCount, call.device);
 }
 
-// How many blocks of one kernel, always of the same shape on a device, fit there at once. The driver takes microseconds
-// to answer, so it is asked once. Lets the kernel have that much shared memory as well.
+// How many blocks of one kernel fit on a device at once. The driver takes microseconds to answer, so it is asked once
+// for each shape. Lets the kernel have that much shared memory as well.
 class Residency {
  public:
   template <typename... Parameters>
   index_t blocks(void (*kernel)(Parameters...), const Call& call, int threads, std::size_t shared_bytes) {
-    if (call.device < kDevices) {
-      if (const index_t known = known_[call.device].load(std::memory_order_relaxed)) return known;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::size_t most = shared_bytes;
+    for (const Answer& known : answers_) {
+      if (known.device != call.device) continue;
+      if (known.threads == threads && known.shared_bytes == shared_bytes) return known.blocks;
+      most = std::max(most, known.shared_bytes);  // a smaller limit would shut out that shape again
     }
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               int(shared_bytes)),
+                               int(most)),
           "asking for shared memory");
     const index_t count = resident_blocks(kernel, call, threads, shared_bytes);
     if (count == 0) {
@@ -80,13 +88,18 @@ class Residency {
                                          std::to_string(threads) + " threads and " + std::to_string(shared_bytes) +
                                          " bytes of shared memory");
     }
-    if (call.device < kDevices) known_[call.device].store(count, std::memory_order_relaxed);
+    answers_.push_back({call.device, threads, shared_bytes, count});
     return count;
   }
 
  private:
-  static constexpr int kDevices = 64;
-  std::atomic<index_t> known_[kDevices] = {};
+  struct Answer {
+    int device, threads;
+    std::size_t shared_bytes;
+    index_t blocks;
+  };
+  std::mutex mutex_;
+  std::vector<Answer> answers_;
 };
 
 // As launch(), for blocks that wait for each other: all of them run at once or the launch is refused. Always a

@@ -24,16 +24,17 @@ struct Pipeline {
 };
 struct PipelinePolicy {
   Target target;
-  int shared_bytes;  // what a block may have, for this line of the table
+  int shared_bytes;     // what a block may have, for this line of the table
+  index_t most_length;  // of a row, likewise
   Pipeline shape;
 };
 
-// The first line of the table that fits the device. Every target has a line for any device.
+// The first line of the table that fits the device and the rows. Every target has a line for any device.
 template <std::size_t kLines>
 Pipeline pipeline_for(const Call& call, const PipelinePolicy (&table)[kLines]) {
   const int shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
   for (const PipelinePolicy& line : table) {
-    if (line.target == kTarget && line.shared_bytes <= shared) return line.shape;
+    if (line.target == kTarget && line.shared_bytes <= shared && call.cols <= line.most_length) return line.shape;
   }
   return {};
 }

@@ -20,8 +20,6 @@ inline Call as_sum(Call call) {
   return canonical(call);
 }
 
-inline constexpr index_t kAnyLength = std::numeric_limits<index_t>::max();  // in tables of policies
-
 inline bool is_inclusive(const Call& call) { return call.op == OpCode::kInclusiveScan; }
 
 }  // namespace gp::scan
