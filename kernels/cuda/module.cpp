@@ -72,11 +72,11 @@ auto naming_architectures(int device, F&& f) {
   }
 }
 
-gp::PreparedCall prepare(const std::string& name, const std::string& op, index_t rows, index_t cols,
-                         const MatrixArgument& input, const MatrixArgument& output,
-                         const std::optional<MatrixArgument>& mask, int device, Address stream,
-                         const std::optional<MatrixArgument>& scratch, const std::vector<MatrixArgument>& more_inputs,
-                         const std::vector<MatrixArgument>& more_outputs) {
+gp::BoundCall prepare(const std::string& name, const std::string& op, index_t rows, index_t cols,
+                      const MatrixArgument& input, const MatrixArgument& output,
+                      const std::optional<MatrixArgument>& mask, int device, Address stream,
+                      const std::optional<MatrixArgument>& scratch, const std::vector<MatrixArgument>& more_inputs,
+                      const std::vector<MatrixArgument>& more_outputs) {
   gp::Call call;
   call.rows = rows;
   call.cols = cols;
@@ -95,10 +95,10 @@ void run(const std::string& name, const std::string& op, index_t rows, index_t c
          const MatrixArgument& output, const std::optional<MatrixArgument>& mask, int device, Address stream,
          const std::optional<MatrixArgument>& scratch, const std::vector<MatrixArgument>& more_inputs,
          const std::vector<MatrixArgument>& more_outputs) {
-  gp::PreparedCall call =
+  const gp::BoundCall call =
       prepare(name, op, rows, cols, input, output, mask, device, stream, scratch, more_inputs, more_outputs);
   const LockRelease release;
-  naming_architectures(device, [&] { call.enqueue(); });
+  naming_architectures(device, [&] { call.run(); });
 }
 
 void copy(const std::vector<index_t>& sizes, const StridedArgument& src, const StridedArgument& dst, int device,
@@ -249,6 +249,18 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
   m.def("device_count", &gp::device_count, nb::call_guard<LockRelease>());
   m.def("device_error", &gp::device_error, nb::call_guard<LockRelease>());
   m.def("device", &device, "index"_a);
+  nb::class_<gp::BoundCall>(m, "BoundCall", "A kernel call that is ready to be enqueued.")
+      .def(
+          "__call__", [](const gp::BoundCall& call) { call.run(); }, nb::call_guard<LockRelease>())
+      .def(
+          "launch",
+          [](const gp::BoundCall& call, Address input, Address output, Address stream) {
+            const LockRelease release;
+            naming_architectures(call.device(), [&] {
+              call.run(reinterpret_cast<void*>(input), reinterpret_cast<void*>(output), stream_of(stream));
+            });
+          },
+          "input"_a, "output"_a, "stream"_a);
   m.def("run", &run, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,
         "stream"_a, "scratch"_a = nb::none(), "more_inputs"_a = nb::tuple(), "more_outputs"_a = nb::tuple());
   m.def("prepare", &prepare, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,

@@ -41,25 +41,36 @@ bool KernelEntry::computes(std::string_view op) const {
 
 std::span<const KernelEntry> kernel_entries() { return kEntries; }
 
-void run_kernel(std::string_view name, std::string_view op, Call call) {
-  const KernelEntry* entry = nullptr;
+BoundCall::BoundCall(std::string_view name, std::string_view op, const Call& call) : call_(call) {
   for (const KernelEntry& candidate : kEntries) {
-    if (name == candidate.name) entry = &candidate;
+    if (name == candidate.name) entry_ = &candidate;
   }
-  if (entry == nullptr) throw Error(ErrorKind::kValue, "unknown kernel " + std::string(name));
-  if (!entry->computes(op)) {
-    throw Error(ErrorKind::kValue, std::string(name) + " computes " + entry->operations + ", not " + std::string(op));
+  if (entry_ == nullptr) throw Error(ErrorKind::kValue, "unknown kernel " + std::string(name));
+  if (!entry_->computes(op)) {
+    throw Error(ErrorKind::kValue, std::string(name) + " computes " + entry_->operations + ", not " + std::string(op));
   }
-  if (!entry->takes(call.in.dtype)) {
+  if (!entry_->takes(call_.in.dtype)) {
     throw Error(ErrorKind::kValue,
-                std::string(name) + " takes " + names_of(*entry) + ", not " + dtype_name(call.in.dtype));
+                std::string(name) + " takes " + names_of(*entry_) + ", not " + dtype_name(call_.in.dtype));
   }
-  if (call.rows < 0 || call.cols < 0) throw Error(ErrorKind::kValue, "a negative number of rows or columns");
-  call.name = entry->name;
-  call.op = OpCode(op_hash(op));
+  if (call_.rows < 0 || call_.cols < 0) throw Error(ErrorKind::kValue, "a negative number of rows or columns");
+  call_.name = entry_->name;
+  call_.op = OpCode(op_hash(op));
+  call_.warp_size = device_attribute(cudaDevAttrWarpSize, call_.device);
+}
+
+void BoundCall::run(void* input, void* output, cudaStream_t stream) const {
+  Call call = call_;
+  call.in.data = static_cast<char*>(input) + reinterpret_cast<std::intptr_t>(call_.in.data);
+  call.out.data = static_cast<char*>(output) + reinterpret_cast<std::intptr_t>(call_.out.data);
+  call.stream = stream;
+  run(call);
+}
+
+void BoundCall::run(const Call& call) const {
+  if (call.rows == 0) return;
   const DeviceScope scope(call.device);
-  call.warp_size = device_attribute(cudaDevAttrWarpSize, call.device);
-  if (call.rows > 0) entry->run(call);
+  entry_->run(call);
 }
 
 }  // namespace gp

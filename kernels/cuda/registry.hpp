@@ -40,8 +40,21 @@ struct KernelEntry {
 
 std::span<const KernelEntry> kernel_entries();
 
-// Runs an operation by the kernel of that name on the call's device and restores the caller's; Error(kValue) for an
-// unknown name, and for an operation or a dtype that the variant does not take, before anything is launched.
-void run_kernel(std::string_view name, std::string_view op, Call call);
+// A call with its kernel found and checked; Error(kValue) for an unknown name, and for an operation or a dtype that the
+// variant does not take. run() enqueues it on the call's device and restores the caller's.
+class BoundCall {
+ public:
+  BoundCall(std::string_view name, std::string_view op, const Call& call);
+  void run() const { run(call_); }
+  // The same on other memory: the addresses of the call's operands are offsets into it.
+  void run(void* input, void* output, cudaStream_t stream) const;
+  int device() const { return call_.device; }
+
+ private:
+  const KernelEntry* entry_ = nullptr;
+  Call call_;
+
+  void run(const Call& call) const;
+};
 
 }  // namespace gp

@@ -5,8 +5,6 @@
 
 namespace gp {
 
-void PreparedCall::enqueue() const { run_kernel(name_, op_, call_); }
-
 PreparedCopy::PreparedCopy(void* dst, const void* src, std::size_t bytes, bool by_kernel, int device,
                            cudaStream_t stream)
     : dst_(dst), src_(src), bytes_(bytes), by_kernel_(by_kernel), device_(device), stream_(stream) {}

@@ -9,18 +9,6 @@
 
 namespace gp {
 
-// One kernel call that is ready to be enqueued.
-class PreparedCall {
- public:
-  PreparedCall(std::string name, std::string op, const Call& call)
-      : name_(std::move(name)), op_(std::move(op)), call_(call) {}
-  void enqueue() const;
-
- private:
-  std::string name_, op_;
-  Call call_;
-};
-
 // A copy of device memory: by the runtime, or by a kernel that moves 16 bytes a thread. The faster one is the ceiling
 // that rates are measured against.
 class PreparedCopy {

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "registry.hpp"
 #include "timing.hpp"
 
 namespace nb = nanobind;
@@ -19,7 +20,7 @@ namespace {
 using Address = std::uintptr_t;
 
 std::function<void()> enqueue_of(nb::handle step, bool& is_python) {
-  if (nb::isinstance<PreparedCall>(step)) return [&call = nb::cast<PreparedCall&>(step)] { call.enqueue(); };
+  if (nb::isinstance<BoundCall>(step)) return [&call = nb::cast<const BoundCall&>(step)] { call.run(); };
   if (nb::isinstance<PreparedCopy>(step)) return [&copy = nb::cast<PreparedCopy&>(step)] { copy.enqueue(); };
   // A call that another module has prepared: a function and its argument, as addresses. The object owns them.
   if (nb::hasattr(step, "step")) {
@@ -67,7 +68,6 @@ nb::dict facts(int device) {
 }  // namespace
 
 void bind_timing(nb::module_& m) {
-  nb::class_<PreparedCall>(m, "PreparedCall").def("__call__", &PreparedCall::enqueue);
   nb::class_<PreparedCopy>(m, "PreparedCopy").def("__call__", &PreparedCopy::enqueue);
   nb::class_<Stream>(m, "Stream").def(nb::init<int>(), "device"_a).def_prop_ro("handle", [](const Stream& s) {
     return reinterpret_cast<Address>(s.handle());

@@ -14,6 +14,7 @@ from gpuport._arguments import Options, Site, find_site, mask_view, output_of, s
 from gpuport._backends import Kernel, kernel_table
 from gpuport._dtypes import ALL, FLOATS, WIDE
 from gpuport._layout import Ints, normalize_axes
+from gpuport._replay import note_operands, note_temporary, watched
 from gpuport._session import Session
 from gpuport._view import HOST, Output, View, host_array, packed
 from gpuport.errors import Error
@@ -112,6 +113,7 @@ def perform(operation: Operation, x: Any, axis: Any, mask: Any, out: Any, option
         require_finite(function, session, source, keep)
 
     def write(*targets: View) -> None:
+        note_operands(source, targets[0])
         any_order = operation.any_order(source.dtype)
         x = source if compute == source.dtype else session.matrix_copy(source, axes, compute)
 
@@ -178,16 +180,18 @@ def open_session(site: Site, x: Any) -> Session:
     """Scratch comes from the pool of x's library, or of the native module where that has none."""
 
     def from_library(shape: Ints, dtype: str) -> View:
+        note_temporary()
         return site.kind.empty(x, shape, dtype, site.stream)[1]
 
     def from_module(shape: Ints, dtype: str) -> View:
+        note_temporary()
         nbytes = packed(0, dtype, shape, site.work, None).nbytes
         buffer = site.native.allocate(nbytes, site.ordinal, site.stream)
         return packed(buffer.address, dtype, shape, site.work, buffer)
 
     use_module = site.is_staged or not site.kind.has_pool
     allocate = from_module if use_module else from_library
-    return Session(site.native, site.ordinal, site.stream, allocate)
+    return Session(watched(site), site.ordinal, site.stream, allocate)
 
 
 def deliver(

@@ -25,6 +25,15 @@ class Buffer(Protocol):
     def nbytes(self) -> int: ...
 
 
+class BoundCall(Protocol):
+    """A kernel call that is ready to be enqueued."""
+
+    def __call__(self) -> None: ...
+
+    def launch(self, input: int, output: int, stream: int, /) -> None:
+        """The same on other memory: the addresses of its operands are offsets into it."""
+
+
 class Stream(Protocol):
     """A stream that is destroyed with the object."""
 
@@ -77,7 +86,7 @@ class NativeModule(Protocol):
         more_inputs: Sequence[Matrix] = (),
         more_outputs: Sequence[Matrix] = (),
         /,
-    ) -> Callable[[], None]: ...
+    ) -> BoundCall: ...
 
     def prepare_copy(
         self, dst: int, src: int, nbytes: int, by_kernel: bool, device: int, stream: int, /

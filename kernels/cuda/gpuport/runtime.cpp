@@ -61,9 +61,15 @@ Buffer& buffer_of(int device, cudaStream_t stream) {
   static auto& buffers = *new std::map<BufferKey, std::unique_ptr<Buffer>>;
   const bool per_thread = stream == cudaStreamPerThread;
   const BufferKey key{device, stream, per_thread ? std::this_thread::get_id() : std::thread::id()};
+  // A thread mostly stays on one stream. Buffers are never destroyed, so what it remembers holds.
+  thread_local BufferKey last_key;
+  thread_local Buffer* last = nullptr;
+  if (last != nullptr && last_key == key) return *last;
   const std::lock_guard<std::mutex> lock(mutex);
   std::unique_ptr<Buffer>& buffer = buffers[key];
   if (!buffer) buffer = std::make_unique<Buffer>();
+  last_key = key;
+  last = buffer.get();
   return *buffer;
 }
 

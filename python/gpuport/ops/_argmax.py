@@ -6,10 +6,12 @@ from typing import Any
 
 from gpuport._arguments import Options
 from gpuport._dispatch import Operation, perform
+from gpuport._replay import replayed
 
 __all__ = ["argmax", "argmin"]
 
 
+@replayed
 def argmax(
     x: Any,
     axis: int | None = None,
@@ -38,6 +40,7 @@ def argmax(
     return _index_of("argmax", x, axis, Options(backend, variant, warp_size, stream, nonfinite))
 
 
+@replayed
 def argmin(
     x: Any,
     axis: int | None = None,

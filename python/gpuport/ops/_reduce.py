@@ -7,10 +7,12 @@ from typing import Any
 from gpuport._arguments import Options
 from gpuport._dispatch import Operation, perform
 from gpuport._dtypes import EXACT, sum_result
+from gpuport._replay import replayed
 
 __all__ = ["max", "min", "sum"]
 
 
+@replayed
 def sum(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -88,6 +90,7 @@ def sum(
     return perform(operation, x, axis, None, out, options)
 
 
+@replayed
 def max(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -109,6 +112,7 @@ def max(
     return _extreme("max", x, axis, out, Options(backend, variant, warp_size, stream, nonfinite))
 
 
+@replayed
 def min(
     x: Any,
     axis: int | tuple[int, ...] | None = None,

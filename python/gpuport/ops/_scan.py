@@ -7,10 +7,12 @@ from typing import Any
 from gpuport._arguments import Options
 from gpuport._dispatch import Operation, perform
 from gpuport._dtypes import EXACT, scan_result
+from gpuport._replay import replayed
 
 __all__ = ["exclusive_scan", "inclusive_scan"]
 
 
+@replayed
 def exclusive_scan(
     x: Any,
     axis: int | None = -1,
@@ -53,6 +55,7 @@ def exclusive_scan(
     return _scan("exclusive_scan", x, axis, dtype, out, options)
 
 
+@replayed
 def inclusive_scan(
     x: Any,
     axis: int | None = -1,

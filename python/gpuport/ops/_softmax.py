@@ -7,10 +7,12 @@ from typing import Any
 from gpuport._arguments import Options
 from gpuport._dispatch import Operation, perform
 from gpuport._dtypes import FLOATS
+from gpuport._replay import replayed
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
 
+@replayed
 def softmax(
     x: Any,
     axis: int | None = -1,
@@ -46,6 +48,7 @@ def softmax(
     return _softmax("softmax", x, axis, mask, out, options)
 
 
+@replayed
 def log_softmax(
     x: Any,
     axis: int | None = -1,
@@ -68,6 +71,7 @@ def log_softmax(
     return _softmax("log_softmax", x, axis, mask, out, options)
 
 
+@replayed
 def logsumexp(
     x: Any,
     axis: int | tuple[int, ...] | None = -1,
