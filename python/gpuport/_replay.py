@@ -57,7 +57,7 @@ _recorder = _Recorder()
 
 
 class _Watched:
-    """A native module whose launches are recorded. Anything else that is asked of it is no replay."""
+    """A native module whose launches are recorded. Whatever else it is asked rules a plan out."""
 
     def __init__(self, native: NativeModule, record: _Record) -> None:
         self._native = native
@@ -155,7 +155,9 @@ def _cupy_library() -> _Library:
         layout = (array.dtype, array.shape, array.strides, data.device_id, address & 15)
         return Facts(layout, address)
 
-    return _Library(facts, lambda array: int(cuda.get_current_stream(array.data.device_id).ptr), None)
+    return _Library(
+        facts, lambda array: int(cuda.get_current_stream(array.data.device_id).ptr), None
+    )
 
 
 def _numpy_library() -> _Library:
@@ -230,7 +232,7 @@ def replayed(function: Callable[P, R]) -> Callable[P, R]:
                 if name != "out":
                     key += (name, value, type(value))
             plan = _plans.get(tuple(key), _NEW)
-        except Exception:  # noqa: BLE001 - an array that is not what it seems: the whole way says so
+        except Exception:  # an array that is not what it seems: the whole way says so
             return function(*args, **kwargs)
         if plan is _NEW:
             return _first(function, args, kwargs, tuple(key), facts, out_facts)
@@ -279,8 +281,8 @@ def _plan_of(record: _Record, facts: Facts, out_facts: Facts | None) -> _Plan | 
         return None
     if out_facts is not None and target.address != out_facts.address:
         return None
-    name, op, rows, cols, read, written, mask, device, _, scratch, more_in, more_out = record.runs[0]
-    if mask is not None or scratch is not None or more_in or more_out:
+    name, op, rows, cols, read, written, mask, device, _, *further = record.runs[0]
+    if mask is not None or any(further):
         return None
     prepared = site.native.prepare(
         name,

@@ -121,9 +121,9 @@ LAYER_API int layer_partials(int device, const std::int32_t* in, int count, std:
     const Copy<std::int32_t> source(in, std::size_t(count), call.stream);
     const Copy<std::int64_t> result(nullptr, std::size_t(blocks), call.stream);
     for_width(call, [&]<int kWarp>() {
-      launch(reduce::hierarchical_kernel<kWarp, IntegerSum, std::int32_t>, call,
+      launch(reduce::hierarchical_kernel<kWarp, IntegerSum, true, std::int32_t>, call,
              blocks_for(blocks, reduce::kPassThreads), one_row<const std::int32_t>(source.data(), count),
-             one_row<std::int64_t>(result.data(), blocks), Results<IntegerSum>{result.data(), 1});
+             one_row<std::int64_t>(result.data(), blocks), Results<IntegerSum>{result.data(), 1, {}});
     });
     result.read(partials);
   });
