@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpuport._arguments import Site
+    from gpuport._kinds import Kind
+    from gpuport._layout import Ints
     from gpuport._native import NativeModule
     from gpuport._view import View
 
@@ -112,6 +114,16 @@ class _Library(NamedTuple):
     facts: Callable[[Any], Facts | None]
     stream: Callable[[Any], int]
     written: Callable[[Any], None] | None  # tells the library that an array was written
+    # Of a shape and dtype: a new array beside x, and its address; for the current stream.
+    maker: Callable[[Kind, Ints, str], Callable[[Any, int], tuple[Any, int]]]
+
+
+def _by_kind(kind: Kind, shape: Ints, dtype: str) -> Callable[[Any, int], tuple[Any, int]]:
+    def make(x: Any, stream: int) -> tuple[Any, int]:
+        made, view = kind.empty(x, shape, dtype, stream)
+        return made, view.address
+
+    return make
 
 
 def _torch_library() -> _Library:
@@ -143,7 +155,16 @@ def _torch_library() -> _Library:
         if not tensor.is_inference():
             bump(tensor)
 
-    return _Library(facts, stream, written)
+    def maker(kind: Kind, shape: Ints, dtype: str) -> Callable[[Any, int], tuple[Any, int]]:
+        torch_dtype, empty = getattr(torch, dtype), torch.empty
+
+        def make(x: Any, stream: int) -> tuple[Any, int]:
+            made = empty(shape, dtype=torch_dtype, device=x.device)
+            return made, made.data_ptr()
+
+        return make
+
+    return _Library(facts, stream, written, maker)
 
 
 def _cupy_library() -> _Library:
@@ -155,9 +176,10 @@ def _cupy_library() -> _Library:
         layout = (array.dtype, array.shape, array.strides, data.device_id, address & 15)
         return Facts(layout, address)
 
-    return _Library(
-        facts, lambda array: int(cuda.get_current_stream(array.data.device_id).ptr), None
-    )
+    def stream(array: Any) -> int:
+        return int(cuda.get_current_stream(array.data.device_id).ptr)
+
+    return _Library(facts, stream, None, _by_kind)
 
 
 def _numpy_library() -> _Library:
@@ -166,7 +188,7 @@ def _numpy_library() -> _Library:
         layout = (array.dtype, array.shape, array.strides, array.flags.writeable, address & 15)
         return Facts(layout, address)
 
-    return _Library(facts, lambda array: 0, None)
+    return _Library(facts, lambda array: 0, None, _by_kind)
 
 
 def _library_of(kind: type) -> _Library | None:
@@ -190,7 +212,7 @@ class _Plan(NamedTuple):
     launch: Callable[[int, int, int], None]  # addresses of x and of the result, stream
     # Bytes from the addresses of x and out on: first and past the last. None: out is x itself.
     reach: tuple[int, int, int, int] | None
-    make: Callable[[Any, int], tuple[Any, View]] | None  # the result, where out= was not given
+    make: Callable[[Any, int], tuple[Any, int]]  # the result, where out= was not given
     finish: Callable[[Any, Any, int], Any]
 
     def fits(self, x: int, out: int) -> bool:
@@ -235,13 +257,13 @@ def replayed(function: Callable[P, R]) -> Callable[P, R]:
         except Exception:  # an array that is not what it seems: the whole way says so
             return function(*args, **kwargs)
         if plan is _NEW:
-            return _first(function, args, kwargs, tuple(key), facts, out_facts)
+            return _first(function, args, kwargs, tuple(key), library, facts, out_facts)
         if plan is None:
             return function(*args, **kwargs)
         stream = library.stream(x)
         if out_facts is None:
-            made, view = plan.make(x, stream)
-            plan.launch(facts.address, view.address, stream)
+            made, address = plan.make(x, stream)
+            plan.launch(facts.address, address, stream)
             return cast("R", plan.finish(x, made, stream))
         if not plan.fits(facts.address, out_facts.address):
             return function(*args, **kwargs)
@@ -258,6 +280,7 @@ def _first(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     key: tuple[Any, ...],
+    library: _Library,
     facts: Facts,
     out_facts: Facts | None,
 ) -> R:
@@ -269,11 +292,13 @@ def _first(
         result = function(*args, **kwargs)
     if len(_plans) >= _MOST_PLANS:
         _plans.clear()
-    _plans[key] = _plan_of(record, facts, out_facts)
+    _plans[key] = _plan_of(record, library, facts, out_facts)
     return result
 
 
-def _plan_of(record: _Record, facts: Facts, out_facts: Facts | None) -> _Plan | None:
+def _plan_of(
+    record: _Record, library: _Library, facts: Facts, out_facts: Facts | None
+) -> _Plan | None:
     site, source, target = record.site, record.source, record.target
     if not record.is_simple or len(record.runs) != 1 or site is None:
         return None
@@ -300,12 +325,8 @@ def _plan_of(record: _Record, facts: Facts, out_facts: Facts | None) -> _Plan | 
         if not source.is_same_as(target):
             return None
         reach = None
-    shape, dtype, kind = target.shape, target.dtype, site.kind
-
-    def make(x: Any, stream: int) -> tuple[Any, View]:
-        return kind.empty(x, shape, dtype, stream)
-
-    return _Plan(prepared.launch, reach, make, kind.finish)
+    make = library.maker(site.kind, target.shape, target.dtype)
+    return _Plan(prepared.launch, reach, make, site.kind.finish)
 
 
 def _offset(address: int, base: int) -> int:
