@@ -6,23 +6,13 @@ import os
 
 import pytest
 
-import gpuport
-from gpuport.testing import Target, targets
+from gpuport.testing import Target, targets, why_not
 
 # JAX would take three quarters of the GPU at its first use, and the largest cases need the room.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 WIDTHS = {"cpu": (32, 64), "cuda": (32,), "hip": (32, 64)}
 PLACES = [(backend, width) for backend, widths in WIDTHS.items() for width in widths]
-
-
-def _why_not(backend: str, warp_size: int) -> str:
-    record = next(record for record in gpuport.backends() if record.name == backend)
-    if not record.built:
-        return f"{backend} is not built: {record.reason}"
-    if not record.available:
-        return f"{backend} has no device: {record.reason}"
-    return f"no {backend} device has warps of {warp_size}"
 
 
 @pytest.fixture(
@@ -38,7 +28,7 @@ def target(request: pytest.FixtureRequest) -> Target:
     backend, warp_size = request.param
     found = targets(backend, warp_size)
     if not found:
-        pytest.skip(_why_not(backend, warp_size))
+        pytest.skip(why_not(backend, warp_size))
     return found[0]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import gpuport
 from gpuport import specs
-from gpuport.testing import Case, Failure, Machine, Outcome, Target, cases, run_case, sweep
+from gpuport.testing import Case, Failure, Machine, Outcome, Target, cases, run_case, sweep_kernels
 from gpuport.testing.dtypes import Array, sum_dtype
 
 Options = Mapping[str, Any]
@@ -314,7 +314,7 @@ def test_reproduce_says_what_it_does_not_know(kernel: str, case: str, message: s
 
 
 def test_a_kernel_without_a_spec_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
-    (step,) = sweep(["reduce.unheard_of"], [TARGET])
+    (step,) = sweep_kernels(["reduce.unheard_of"], [TARGET])
     assert step.cell.problem == "no spec"
     assert not step.cell.ok
 
@@ -322,7 +322,7 @@ def test_a_kernel_without_a_spec_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_registry_that_contradicts_the_spec_is_not_ok(monkeypatch: pytest.MonkeyPatch) -> None:
     record = gpuport.Kernel("reduce.serial", ("int32", "float32"), True, "", "")
     monkeypatch.setattr(gpuport, "kernels", lambda: [record])
-    step = list(sweep(["reduce.serial"], [TARGET]))[-1]
+    step = list(sweep_kernels(["reduce.serial"], [TARGET]))[-1]
     assert step.cell.problem == "registry and spec disagree about float64"
     assert not step.cell.ok
 

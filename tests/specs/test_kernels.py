@@ -6,14 +6,14 @@ import pytest
 
 import gpuport
 from gpuport import specs
-from gpuport.testing import Target, cases, sweep
+from gpuport.testing import Target, cases, sweep_kernels
 
 KERNELS = [kernel.name for kernel in gpuport.kernels()]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernel(kernel: str, target: Target) -> None:
-    steps = list(sweep([kernel], [target]))
+    steps = list(sweep_kernels([kernel], [target]))
     cell = steps[-1].cell
     report = [line for failure in cell.failures[:5] for line in failure.lines()]
     assert cell.ok, "\n".join([f"{len(cell.failures)} of {cell.ran} failed", *report, cell.problem])

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import gpuport
 from gpuport.cli.check_report import print_report
-from gpuport.testing import Cell, Target, sweep, targets
+from gpuport.testing import Cell, Target, sweep_kernels, targets
 
 BACKENDS = ("cpu", "cuda", "hip")
 
@@ -105,7 +105,7 @@ def _run(report: Report, *, quick: bool, show_progress: bool) -> None:
     cells: dict[int, Cell] = {}
     with progress if show_progress else nullcontext():
         task = progress.add_task("")
-        for step in sweep(report.kernels, report.targets, quick=quick):
+        for step in sweep_kernels(report.kernels, report.targets, quick=quick):
             cells[id(step.cell)] = step.cell
             if show_progress:
                 progress.update(

@@ -1,7 +1,8 @@
 """Specs and sweeps: what `gpuport check` runs, for this project's kernels and for other projects'.
 
 A `Spec` says what a kernel must compute; its `Case`s are the calls that show it; `run_case` runs
-one between guards; `sweep` runs them all; `reproduce` runs again the one that failed.
+one between guards; `sweep_kernels` runs them all; `reproduce` runs again the one that failed.
+`@sweep()` runs a pytest test on every backend and warp width, at the sizes where kernels break.
 """
 
 from gpuport.testing.case import (
@@ -25,7 +26,8 @@ from gpuport.testing.invariants import (
     same_without_out,
     shift_changes_nothing,
 )
-from gpuport.testing.sweep import Cell, Step, cases, reproduce, sweep, targets
+from gpuport.testing.parametrization import sweep
+from gpuport.testing.sweeping import Cell, Step, cases, reproduce, sweep_kernels, targets, why_not
 
 __all__ = [
     "Answer",
@@ -53,5 +55,7 @@ __all__ = [
     "same_without_out",
     "shift_changes_nothing",
     "sweep",
+    "sweep_kernels",
     "targets",
+    "why_not",
 ]

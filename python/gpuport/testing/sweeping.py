@@ -80,7 +80,7 @@ def cases(kernel: str, target: Target, *, quick: bool = False) -> list[Case]:
     return [case for case in found.values() if case.quick or not quick]
 
 
-def sweep(
+def sweep_kernels(
     kernels: Iterable[str], targets: Iterable[Target], *, quick: bool = False
 ) -> Iterator[Step]:
     """Runs every case of every kernel; yields after each, to show progress or to stop.
@@ -138,6 +138,16 @@ def targets(backend: str | None = None, warp_size: int | None = None) -> list[Ta
         for width in device.warp_sizes
         if backend in (None, device.backend) and warp_size in (None, width)
     ]
+
+
+def why_not(backend: str, warp_size: int) -> str:
+    """Why `targets` finds nothing for this backend and warp width."""
+    record = next(record for record in gpuport.backends() if record.name == backend)
+    if not record.built:
+        return f"{backend} is not built: {record.reason}"
+    if not record.available:
+        return f"{backend} has no device: {record.reason}"
+    return f"no {backend} device has warps of {warp_size}"
 
 
 def reproduce(kernel: str, *, backend: str, warp_size: int, case: str, device: int = 0) -> None:
