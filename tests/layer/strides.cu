@@ -17,7 +17,8 @@ namespace {
 
 // reduce.single_pass takes every type; one operator of its is enough here.
 void single_pass(const Call& call) {
-  visit(call, TypeList<Sum<float, float>>{}, [&]<int kWarp, typename Op>() { fold_rows<kWarp, Op>(call); });
+  visit(call, TypeList<Sum<float, float>>{},
+        [&]<int kWarp, typename Op>() { fold_rows<kWarp, Op>(call, results<Op>(call)); });
 }
 
 struct Named {
