@@ -3,7 +3,8 @@
     compute-sanitizer --tool racecheck --error-exitcode 99 python ci/sanitize.py
 
 A sanitizer slows a kernel down by hundreds, so this takes, of each kernel's spec, the cases with
-4,099 elements, and those with one less and one more. The answers are checked as in `gpuport check`.
+4,099 elements, and those with one less and one more. Kernels whose blocks wait for each other get a
+size of several tiles as well. The answers are checked as in `gpuport check`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from gpuport.testing import Case, Spec, Target, cases, run_case, targets
 from gpuport.testing.machine import machine
 
 SIZE = 4099
+SEVERAL_TILES = 50_001
+WAITING = ("scan.lookback", "scan.pipelined", "compact.pipelined")
 
 
 def chosen(kernel: str, target: Target) -> Iterator[Case]:
     for case in cases(kernel, target):
         if case.shape in ((SIZE,), (3, SIZE)) and not case.refused:
-            for size in (SIZE - 1, SIZE, SIZE + 1):
+            sizes = (SIZE - 1, SIZE, SIZE + 1)
+            for size in (*sizes, SEVERAL_TILES) if kernel in WAITING else sizes:
                 yield replace(case, shape=(*case.shape[:-1], size))
 
 

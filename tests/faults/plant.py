@@ -90,9 +90,9 @@ struct Sum {
     ),
     Fault(
         "fmax, which drops a NaN",
-        "gpuport/ops.cuh",
-        "      if (b != b) return b;\n",
-        "      return State(kGreatest ? fmax(double(a), b) : fmin(double(a), b));\n",
+        "gpuport/types.cuh",
+        "  return b > a || b != b ? b : a;\n",
+        "  return b > a || a != a ? b : a;\n",
         ("reduce.warp_shuffle", "reduce.single_pass"),
     ),
 )
