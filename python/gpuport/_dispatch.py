@@ -12,7 +12,7 @@ import numpy as np
 
 from gpuport._arguments import Options, Site, find_site, mask_view, output_of, source_view
 from gpuport._backends import Kernel, kernel_table
-from gpuport._dtypes import ALL, FLOATS, WIDE
+from gpuport._dtypes import ALL, FLOAT32_SUMS, FLOATS, WIDE
 from gpuport._layout import Ints, normalize_axes
 from gpuport._replay import note_operands, note_temporary, watched
 from gpuport._session import Session
@@ -32,12 +32,13 @@ class Default:
 
 
 # The fastest variant that fits: the first of the family that computes the operation, takes the row,
-# and repeats bit for bit where the caller asks for that. A warp a row wins while a row is too short
-# to keep a block busy. The pipelined scan wins from a row of several tiles for each of an H200's
-# multiprocessors; on AMD it is not measured, and its ring, filled without asynchronous copies, is
-# not expected to hide latency as well as many small blocks do; on the CPU its service warps only
-# cost time. What none of these computes is left to the first kernel that does, by the registry's
-# order.
+# and repeats bit for bit where the caller asks for that. The pipelined scan wins from a row of
+# several tiles for each of an H200's multiprocessors; on AMD it is not measured, and its ring,
+# filled without asynchronous copies, is not expected to hide latency as well as many small blocks
+# do; on the CPU its service warps only cost time. Rows of softmax stay in the registers of a warp
+# or of a block where those hold them, and longer ones are split over blocks; float64 takes four
+# times the registers. What none of these computes is left to the first kernel that does, by the
+# registry's order.
 _DEFAULTS: dict[str, tuple[Default, ...]] = {
     "reduce": (Default("single_pass"),),
     "scan": (
@@ -51,7 +52,13 @@ _DEFAULTS: dict[str, tuple[Default, ...]] = {
         Default("two_pass"),
     ),
     "segmented": (Default("merge_path"),),
-    "softmax": (Default("warp_row", longest=1024), Default("online_shuffle")),
+    "softmax": (
+        Default("warp_row", longest=256),
+        Default("warp_row", longest=2048, dtypes=FLOAT32_SUMS),
+        Default("online_registers", longest=4096),
+        Default("online_registers", longest=16384, dtypes=FLOAT32_SUMS),
+        Default("split_row"),
+    ),
 }
 
 

@@ -199,6 +199,17 @@ GP_DEVICE void wait_for_copies() {
 #endif
 }
 
+inline constexpr int kMostPendingGroups = 15;
+
+// The same for a number that is known at run time; the instruction takes a constant only.
+template <int kMost = kMostPendingGroups>
+GP_DEVICE void wait_for_copies([[maybe_unused]] int pending) {
+  if constexpr (kMost > 0) {
+    if (pending < kMost) return wait_for_copies<kMost - 1>(pending);
+  }
+  wait_for_copies<kMost>();
+}
+
 // A place in shared memory where some warps of a block wait for others, while the rest go on: what a warp wrote before
 // it arrived is visible to who has waited. It is used in rounds of a fixed number of arrivals; nobody may be more than
 // one round behind. Needs a block barrier between init() and the first use.
@@ -293,11 +304,27 @@ GP_DEVICE bool is_packable(const T* row, index_t col_stride) {
   return col_stride == 1 && reinterpret_cast<std::uintptr_t>(row) % kVectorBytes == 0;
 }
 
-// One access of 16 bytes. Through the compiler's own vector type: a structure's store may be cut into its items again.
+// What the compiler moves 16 bytes as. A structure of items may be cut into items again; clang, the other way round,
+// cannot put narrow items together in registers unless what they become is an integer.
+#if defined(GP_TARGET_CUDA)
+using Vector = uint4;
+#else
+struct alignas(kVectorBytes) Vector {
+  std::uint64_t halves[2];
+};
+#endif
+
+// One access of 16 bytes.
+template <typename P>
+GP_DEVICE P load_vector(const P* address) {
+  static_assert(sizeof(P) == kVectorBytes);
+  const Vector vector = *reinterpret_cast<const Vector*>(address);
+  return bit_cast<P>(vector);
+}
 template <typename P>
 GP_DEVICE void store_vector(P* address, const P& value) {
   static_assert(sizeof(P) == kVectorBytes);
-  *reinterpret_cast<uint4*>(address) = bit_cast<uint4>(value);
+  *reinterpret_cast<Vector*>(address) = bit_cast<Vector>(value);
 }
 
 template <typename T>
@@ -305,11 +332,20 @@ using PackOf = Pack<std::remove_const_t<T>, kPackItems<std::remove_const_t<T>>>;
 
 template <typename T>
 GP_DEVICE PackOf<T> load_pack(const T* address) {
-  return *reinterpret_cast<const PackOf<T>*>(address);
+  return load_vector(reinterpret_cast<const PackOf<T>*>(address));
 }
+// To global memory. The compiler cuts even a store of its vector type into words where it is one of several in a row.
 template <typename T>
 GP_DEVICE void store_pack(T* address, const PackOf<T>& pack) {
-  *reinterpret_cast<PackOf<T>*>(address) = pack;
+#if defined(GP_TARGET_CUDA)
+  std::uint32_t words[4];
+  __builtin_memcpy(words, &pack, sizeof(words));
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+               "r"(words[3])
+               : "memory");
+#else
+  store_vector(reinterpret_cast<PackOf<T>*>(address), pack);
+#endif
 }
 
 }  // namespace gp

@@ -194,6 +194,21 @@ GP_HOST_DEVICE A shifted_exponential(A x, A max) {
   return x == max ? A(1) : exponential(x - max);
 }
 
+// The greatest of what is not NaN, -inf where there is nothing else. Not Max, whose NaN wins: beside a sum, which holds
+// the NaN already, this is one instruction.
+template <typename A>
+struct Greatest {
+  using State = A;
+  static GP_HOST_DEVICE State identity() { return -infinity<A>(); }
+  static GP_HOST_DEVICE State combine(State a, State b) {
+    if constexpr (sizeof(A) == sizeof(float)) {
+      return fmaxf(a, b);
+    } else {
+      return fmax(a, b);
+    }
+  }
+};
+
 // The running maximum m and the sum d of exp(x - m), in one pass (Milakov and Gimelshein, "Online normalizer
 // calculation for softmax", 2018). The empty state is (-inf, 0), also for elements that are all -inf. A NaN lives in d
 // alone: once there it stays, while m remains comparable. Elements at the maximum count exactly 1, so +inf at m = +inf

@@ -83,6 +83,13 @@ GP_HOST_DEVICE std::uint16_t narrow_f16(float value) {
 }
 
 GP_HOST_DEVICE std::uint16_t narrow_bf16(float value) {
+#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__)
+#if __CUDA_ARCH__ >= 800
+  std::uint16_t half;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(value));
+  return half;
+#endif
+#endif
   const std::uint32_t bits = bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return std::uint16_t(bits >> 16 | 0x40u);  // keep NaN a NaN
   return std::uint16_t((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
@@ -144,6 +151,23 @@ GP_HOST_DEVICE T greatest(T a, T b) {
 #endif
   // A NaN in `a` makes the comparison false and stays.
   return b > a || b != b ? b : a;
+}
+
+// 2^x by the GPU's own instruction, within 2^-22 of its value. A result that is subnormal may be 0 where `kFlush`
+// allows it, which is half of the work.
+template <bool kFlush>
+GP_DEVICE float exp2_approximate(float x) {
+#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__)
+  float result;
+  if constexpr (kFlush) {
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  } else {
+    asm("ex2.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  }
+  return result;
+#else
+  return exp2f(x);
+#endif
 }
 
 template <int... kWidths>

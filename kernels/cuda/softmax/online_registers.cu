@@ -1,68 +1,76 @@
-// softmax.online_registers: one block a row, which stays in registers between the two sweeps.
-// The number of elements a thread is a template argument and every loop over them is unrolled: a run-time index would
-// put the array in local memory. With the values at hand a thread takes their maximum first, which spares it an
-// exponential for each rise. Reads each row once, writes it once. Rows of up to 4,096 columns, 2,048 of float64.
-#include "row.cuh"
+// softmax.online_registers: one block a row, which stays in registers between reading and writing.
+// The number of packs a thread is a template argument and every loop over them is unrolled: a run-time index would put
+// the array in local memory. Each warp takes its own maximum and sum, so one barrier a row is enough. Reads each row
+// once, writes it once. The default for rows that are too long for a warp. Masked or strided rows: as online_shuffle.
+#include "online.cuh"
+#include "row_packs.cuh"
 
 namespace gp::softmax {
 
-constexpr int kRegisterThreads = 256;
-// Elements a thread at most: with more, the unrolled exponentials and addresses spill on sm_90.
-constexpr int most_items(DType dtype) { return dtype == DType::kF64 ? 8 : 16; }
+// A kernel for rows of up to `threads` x `words` accumulators of 4 bytes.
+struct RegisterPolicy {
+  Target target;
+  int threads;
+  int words;   // registers of a thread for its elements
+  int blocks;  // resident on a multiprocessor at least, so that some load while others store
+};
+// CUDA: 64 registers a thread, of which half hold elements, in as many threads as a multiprocessor has registers for.
+// AMD: not measured; the same, without the bound, which its compiler takes for waves. CPU: few threads, because each
+// costs a context of the emulator. Every target takes the same rows.
+constexpr RegisterPolicy kRegisterPolicies[] = {
+    {Target::kCuda, 128, 32, 8}, {Target::kCuda, 256, 32, 4}, {Target::kCuda, 512, 32, 2},
+    {Target::kAmd, 128, 32, 1},  {Target::kAmd, 256, 32, 1},  {Target::kAmd, 512, 32, 1},
+    {Target::kCpu, 64, 64, 1},   {Target::kCpu, 128, 64, 1},  {Target::kCpu, 128, 128, 1},
+};
+constexpr int kSizes = 3;  // policies a target
+template <int kSize>
+constexpr RegisterPolicy kRegisterPolicy = kRegisterPolicies[int(kTarget) * kSizes + kSize];
+constexpr int kLongestRow = kRegisterPolicy<kSizes - 1>.threads * kRegisterPolicy<kSizes - 1>.words;
 
-template <int kWarp, typename T, int kItems>
-GP_KERNEL online_registers_kernel(Rows<T> rows) {
-  Warp<kWarp>::require();
+template <int kWarp, typename T, int kThreads, int kPacks, int kBlocks>
+GP_KERNEL __launch_bounds__(kThreads, kBlocks) online_registers_kernel(Rows<T> rows) {
+  using W = Warp<kWarp>;
+  W::require();
   using A = Accum<T>;
-  using Block = BlockReduce<kWarp, kRegisterThreads, MergeMaxSum<A>>;
-  __shared__ typename Block::Storage storage;
+  constexpr int kWarps = kThreads / kWarp;
+  __shared__ MaxSum<A> states[kWarps];
   const int thread = threadIdx.x;
   for (index_t row = blockIdx.x; row < rows.count(); row += gridDim.x) {
-    A values[kItems];
-    // One bit an item; an element that takes no part must not reach the state.
-    std::uint64_t taken = 0;
-#pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      const index_t col = index_t(i) * kRegisterThreads + thread;
-      const bool takes_part = col < rows.cols() && rows.takes_part(row, col);
-      values[i] = takes_part ? rows.value(row, col) : -infinity<A>();
-      taken |= std::uint64_t(takes_part) << i;
-    }
-    auto state = MaxSum<A>::empty();
-#pragma unroll
-    for (int i = 0; i < kItems; ++i) state.max = values[i] > state.max ? values[i] : state.max;
-#pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      if (values[i] != -infinity<A>()) state.sum += shifted_exponential(values[i], state.max);
-    }
-    state = Block::all_reduce(state, storage);
-    const Normalizer<T> normalizer(state);
+    RegisterRow<T, kThreads, kPacks> values;
+    values.load(RowSpan<T>(rows, row), thread);
+    const A max = W::template all_reduce<Greatest<A>>(values.greatest());
+    const A pivot = pivot_of(max);
+    const A sum = W::template all_reduce<Sum<A, A>>(values.weigh(rows.op, pivot));
+    if (W::lane() == 0) states[W::index()] = {max, sum};
+    __syncthreads();  // the states of every warp are there
+    const MaxSum<A> state = merge_lanes<W>(W::lane() < kWarps ? states[W::lane()] : MaxSum<A>::empty());
     if (rows.op == OpCode::kLogSumExp) {
-      if (thread == 0) rows.out(row, 0) = T(normalizer.log_sum_exp());
+      if (thread == 0) rows.out(row, 0) = T(Normalizer<T>(state).log_sum_exp());
     } else {
-#pragma unroll
-      for (int i = 0; i < kItems; ++i) {
-        const index_t col = index_t(i) * kRegisterThreads + thread;
-        if (col < rows.cols()) rows.out(row, col) = T(normalizer.result(rows.op, (taken >> i & 1) != 0, values[i]));
-      }
+      values.store(rows, row, RowSpan<T>(rows, row), thread, state, pivot);
     }
-    __syncthreads();  // every warp has read the storage before the next row reuses it
+    if (row + gridDim.x < rows.count()) __syncthreads();  // every warp has read the states before the next row's
   }
 }
 
-template <int... kItems, typename F>
-void visit_items(index_t cols, std::integer_sequence<int, kItems...>, F&& f) {
-  (void)((cols <= index_t(kRegisterThreads) * kItems && (f.template operator()<kItems>(), true)) || ...);
+template <int kWarp, typename T, int kSize = 0>
+void launch_registers(const Call& call) {
+  constexpr RegisterPolicy kThis = kRegisterPolicy<kSize>;
+  // The exponential of float64 needs half of those registers for itself.
+  constexpr int kWords = sizeof(T) == 8 ? kThis.words / 2 : kThis.words;
+  constexpr int kPacks = kWords * 4 / int(sizeof(Accum<T>)) / kPackItems<T>;
+  if constexpr (kSize + 1 < kSizes) {
+    if (call.cols > kThis.threads * kPacks * kPackItems<T>) return launch_registers<kWarp, T, kSize + 1>(call);
+  }
+  launch(online_registers_kernel<kWarp, T, kThis.threads, kPacks, kThis.blocks>, call,
+         blocks_for(call.rows, kThis.threads), rows_of<T>(call));
 }
 
 void online_registers(const Call& call) {
-  require_at_most(call, index_t(kRegisterThreads) * most_items(call.in.dtype));
-  visit_elements(call, TeachingTypes{}, [&]<int kWarp, typename T>() {
-    constexpr int kMostItems = most_items(kDTypeOf<T>);
-    visit_items(call.cols, std::integer_sequence<int, 4, kMostItems / 2, kMostItems>{}, [&]<int kItems>() {
-      launch(online_registers_kernel<kWarp, T, kItems>, call, blocks_for(call.rows, kRegisterThreads),
-             rows_of<T>(call));
-    });
+  require_at_most(call, call.in.dtype == DType::kF64 ? kLongestRow / 4 : kLongestRow);
+  visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
+    if (reads_packs(call)) return launch_registers<kWarp, T>(call);
+    launch(online_kernel<kWarp, T>, call, blocks_for(call.rows, kOnlineThreads), rows_of<T>(call));
   });
 }
 

@@ -1,10 +1,13 @@
-// softmax.split_row: several blocks a row, for few long rows.
-// The first launch leaves the (max, sum) of each stretch of each row in temporary storage; in the second, every block
-// merges the states of its row in index order and writes its stretch. Reads each row twice, writes it once. The cut
-// depends on the shape alone, so results repeat bit for bit.
+// softmax.split_row: several blocks a row, for long rows. The default for those.
+// One launch, in which a row is read once and written once: many rows stream through the chip (row_stream.cuh), and of
+// few huge ones as much stays there as fits (row_resident.cuh). Masked, strided and short rows take two launches: the
+// first leaves the (max, sum) of each stretch of each row in temporary storage; in the second, every block merges the
+// states of its row in index order and writes its stretch. The cut depends on the shape and the device alone, so
+// results repeat bit for bit.
 #include <algorithm>
 
-#include "row.cuh"
+#include "row_resident.cuh"
+#include "row_stream.cuh"
 
 namespace gp::softmax {
 
@@ -51,20 +54,86 @@ GP_KERNEL split_row_kernel(Rows<T> rows, View2<const MaxSum<Accum<T>>> states, i
   }
 }
 
+template <int kWarp, typename T>
+void launch_in_stretches(const Call& call) {
+  using State = MaxSum<Accum<T>>;
+  const index_t wanted = std::min(call.cols / kSplitCols, kMostSplits);
+  const index_t most = std::max<index_t>(1, std::min(wanted, kMostStates / call.rows));
+  const index_t stretch = std::max<index_t>(1, (call.cols + most - 1) / most);
+  const index_t splits = std::max<index_t>(1, (call.cols + stretch - 1) / stretch);
+  const Workspace workspace(call, std::size_t(call.rows * splits) * sizeof(State));
+  State* const data = workspace.data<State>();
+  const Grid grid = blocks_for(call.rows * splits, kSplitThreads);
+  launch(split_states_kernel<kWarp, T>, call, grid, rows_of<T>(call), View2<State>{data, call.rows, splits, splits, 1},
+         stretch);
+  launch(split_row_kernel<kWarp, T>, call, grid, rows_of<T>(call),
+         View2<const State>{data, call.rows, splits, splits, 1}, stretch);
+}
+
+// By what a block may have of shared memory.
+struct RingPolicy {
+  Target target;
+  int least_shared_bytes;
+  int workers;
+  int most_stages;
+  int most_blocks;
+};
+constexpr int kAnyNumber = std::numeric_limits<int>::max();
+// Tiles of a block that few rows keep in registers: 16 of them a worker for each.
+template <typename T>
+constexpr int kHeldTiles = kIsReducedFloat<T> ? 1 : 2;
+constexpr index_t kMostTiles = 1 << 30;  // counted in 32 bits
+constexpr int kStaticBytes = 2048;       // what the kernels have besides the ring
+constexpr int kLeastLag = 3;
+constexpr int kStagesAhead = 2;  // beyond the tiles between reading and writing: in flight, or just arrived
+constexpr RingPolicy kRingPolicies[] = {
+    {Target::kCuda, 160 << 10, 512, kMostPendingGroups, kAnyNumber},
+    {Target::kCuda, 96 << 10, 256, kMostPendingGroups, kAnyNumber},
+    {Target::kCuda, 0, 128, kMostPendingGroups, kAnyNumber},
+    {Target::kAmd, 0, 128, kMostPendingGroups, kAnyNumber},
+    {Target::kCpu, 0, 64, 6, 8},
+};
+
+// Whether the rows could be split over tiles; if so they have been.
+template <int kWarp, typename T>
+bool launch_in_tiles(const Call& call) {
+  using State = MaxSum<Accum<T>>;
+  const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
+  const RingPolicy& policy =
+      *std::find_if(std::begin(kRingPolicies), std::end(kRingPolicies),
+                    [&](const RingPolicy& p) { return p.target == kTarget && shared_bytes >= p.least_shared_bytes; });
+  const int workers = std::min(policy.workers, kMostWorkers<T>);
+  const index_t tile_packs = index_t(workers) * kTilePacks;
+  const int tile_bytes = int(tile_packs) * kVectorBytes;
+  const index_t tiles = (call.cols / kPackItems<T> + tile_packs - 1) / tile_packs;
+  if (!reads_packs(call) || tiles < 2 || call.rows * tiles > kMostTiles) return false;
+  const TileShape shape = {tile_packs, int(tiles)};
+  const RingShape ring = {workers, std::min((shared_bytes - kStaticBytes) / tile_bytes, policy.most_stages)};
+  const auto rows = rows_of<T>(call);
+  Grid grid = {0, workers + kWarp, std::size_t(ring.stages) * tile_bytes};
+
+  static Residency streaming, resident;
+  const auto stream = stream_rows_kernel<kWarp, T>;
+  grid.blocks = std::min({streaming.blocks(stream, call, grid.threads, grid.shared_bytes), call.rows * tiles,
+                          index_t(policy.most_blocks)});
+  const index_t lag = std::max<index_t>(kLeastLag, (tiles - 2) / grid.blocks + 3);
+  if (lag + kStagesAhead <= ring.stages) {
+    const Workspace workspace(call, 0, std::size_t(call.rows * tiles) * Published<State>::kWords);
+    launch_resident(stream, call, grid, rows, shape, ring, int(lag),
+                    Published<State>{workspace.tagged(), workspace.tag()});
+    return true;
+  }
+  const auto kernel = resident_rows_kernel<kWarp, T, kHeldTiles<T>>;
+  grid.threads = workers;
+  grid.blocks = std::min(resident.blocks(kernel, call, grid.threads, grid.shared_bytes), index_t(policy.most_blocks));
+  const Workspace workspace(call, 0, std::size_t(call.rows * grid.blocks) * Published<State>::kWords);
+  launch_resident(kernel, call, grid, rows, shape, ring, Published<State>{workspace.tagged(), workspace.tag()});
+  return true;
+}
+
 void split_row(const Call& call) {
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
-    using State = MaxSum<Accum<T>>;
-    const index_t wanted = std::min(call.cols / kSplitCols, kMostSplits);
-    const index_t most = std::max<index_t>(1, std::min(wanted, kMostStates / call.rows));
-    const index_t stretch = std::max<index_t>(1, (call.cols + most - 1) / most);
-    const index_t splits = std::max<index_t>(1, (call.cols + stretch - 1) / stretch);
-    const Workspace workspace(call, std::size_t(call.rows * splits) * sizeof(State));
-    State* const data = workspace.data<State>();
-    const Grid grid = blocks_for(call.rows * splits, kSplitThreads);
-    launch(split_states_kernel<kWarp, T>, call, grid, rows_of<T>(call),
-           View2<State>{data, call.rows, splits, splits, 1}, stretch);
-    launch(split_row_kernel<kWarp, T>, call, grid, rows_of<T>(call),
-           View2<const State>{data, call.rows, splits, splits, 1}, stretch);
+    if (!launch_in_tiles<kWarp, T>(call)) launch_in_stretches<kWarp, T>(call);
   });
 }
 

@@ -1,13 +1,67 @@
-// softmax.warp_row: one warp a row, running (max, sum).
-// Reads each row twice, writes it once. Every lane holds the row's state; no block barrier. The default for short rows.
-#include "row.cuh"
+// softmax.warp_row: one warp a row, or a part of a warp that is enough for it; the row stays in registers.
+// Reads each row once, writes it once. Every lane holds the row's state; no block barrier. The default for short rows.
+// Rows of more than 2,048 columns (256 of float64), masked and strided ones: a whole warp a row, which reads it
+// twice.
+#include "row_packs.cuh"
 
 namespace gp::softmax {
 
-constexpr int kWarpRowThreads = 128;  // 4 rows of 32 lanes or 2 of 64 in a block
+// A kernel for rows of up to `cols` columns. Its groups have as many lanes as the row has packs, but no more than the
+// narrowest warp has, so that one choice serves devices of either width.
+struct WarpRowPolicy {
+  int cols;
+  int rows;     // of a group, loaded before the first is looked at
+  int threads;  // of a block
+};
+// Several short rows keep as many loads in flight as one long row, and share the work of finding them. A block gives
+// its registers back when its last row is written: long rows, which take many, get small blocks.
+constexpr WarpRowPolicy kWarpRow[] = {{32, 2, 128}, {128, 2, 128}, {256, 1, 128}, {1024, 1, 64}, {2048, 1, 32}};
+// Resident on a multiprocessor at least: 12 warps, which is 170 registers a thread. Without a bound the compiler aims
+// for more warps and spills float64. AMD's compiler takes the number for waves, and needs none.
+template <int kThreads>
+constexpr int kLeastBlocks = kTarget == Target::kCuda ? 384 / kThreads : 1;
+constexpr int kElementsThreads = 128;
+constexpr int kMostLanes = 32;
+// 64 registers of a lane hold elements; the exponential of float64 needs most of the others for itself.
+template <typename T>
+constexpr int kMostCols = sizeof(T) == 8 ? 256 : 2048;
 
+template <int kWarp, typename T, int kLanes, int kPacks, int kRows, int kThreads>
+GP_KERNEL __launch_bounds__(kThreads, kLeastBlocks<kThreads>) warp_row_kernel(Rows<T> rows) {
+  Warp<kWarp>::require();
+  using A = Accum<T>;
+  using Group = Warp<kWarp, kLanes>;
+  constexpr int kGroups = kThreads / kLanes;
+  const int lane = Group::lane();
+  const index_t step = index_t(gridDim.x) * (kGroups * kRows);
+  for (index_t first = index_t(blockIdx.x) * (kGroups * kRows) + Group::index(); first < rows.count(); first += step) {
+    RegisterRow<T, kLanes, kPacks> values[kRows];
+    A max[kRows], sum[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) values[r].load(RowSpan<T>(rows, first + r * kGroups), lane);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) max[r] = Group::template all_reduce<Greatest<A>>(values[r].greatest());
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      sum[r] = Group::template all_reduce<Sum<A, A>>(values[r].weigh(rows.op, pivot_of(max[r])));
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const index_t row = first + r * kGroups;
+      if (row >= rows.count()) continue;
+      const MaxSum<A> state = {max[r], sum[r]};
+      if (rows.op == OpCode::kLogSumExp) {
+        if (lane == 0) rows.out(row, 0) = T(Normalizer<T>(state).log_sum_exp());
+      } else {
+        values[r].store(rows, row, RowSpan<T>(rows, row), lane, state);
+      }
+    }
+  }
+}
+
+// Masks and strides: element by element, in two sweeps.
 template <int kWarp, typename T>
-GP_KERNEL warp_row_kernel(Rows<T> rows) {
+GP_KERNEL warp_row_elements_kernel(Rows<T> rows) {
   using W = Warp<kWarp>;
   W::require();
   using A = Accum<T>;
@@ -21,9 +75,31 @@ GP_KERNEL warp_row_kernel(Rows<T> rows) {
   }
 }
 
+// Whether every row of the input is a whole number of aligned packs.
+template <typename T>
+bool has_no_edges(const Call& call) {
+  return call.cols % kPackItems<T> == 0 && call.in.row_stride % kPackItems<T> == 0 &&
+         reinterpret_cast<std::uintptr_t>(call.in.data) % kVectorBytes == 0;
+}
+
+template <int kWarp, typename T, int kPolicy = 0>
+void launch_warp_row(const Call& call) {
+  constexpr WarpRowPolicy kThis = kWarpRow[kPolicy];
+  constexpr int kPacks = kThis.cols / kPackItems<T>, kLanes = kPacks < kMostLanes ? kPacks : kMostLanes;
+  constexpr bool kIsLast = kThis.cols == kMostCols<T>;
+  if constexpr (!kIsLast) {
+    const bool fits = call.cols <= kThis.cols && (kLanes >= RowSpan<T>::kMostEdges || has_no_edges<T>(call));
+    if (!fits) return launch_warp_row<kWarp, T, kPolicy + 1>(call);
+  }
+  const index_t groups = (call.rows + kThis.rows - 1) / kThis.rows;
+  launch(warp_row_kernel<kWarp, T, kLanes, kPacks / kLanes, kThis.rows, kThis.threads>, call,
+         groups_for(groups, kLanes, kThis.threads), rows_of<T>(call));
+}
+
 void warp_row(const Call& call) {
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
-    launch(warp_row_kernel<kWarp, T>, call, groups_for(call.rows, kWarp, kWarpRowThreads), rows_of<T>(call));
+    if (reads_packs(call) && call.cols <= kMostCols<T>) return launch_warp_row<kWarp, T>(call);
+    launch(warp_row_elements_kernel<kWarp, T>, call, groups_for(call.rows, kWarp, kElementsThreads), rows_of<T>(call));
   });
 }
 

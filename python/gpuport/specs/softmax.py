@@ -49,10 +49,14 @@ QUICK = (1, 33, 65, 513, 4099)
 
 @dataclass(frozen=True)
 class SoftmaxSpec(Spec):
-    """`merges(n)` is the longest chain of merged (max, sum) pairs, or of additions, in a row."""
+    """`merges(n)` is the longest chain of merged (max, sum) pairs, or of additions, in a row.
+
+    `base_2`: exp(t) is 2^(t log2 e) in float32, as the GPU's own instruction computes it.
+    """
 
     merges: Callable[[int], int] = field(kw_only=True)
     one_thread: bool = False
+    base_2: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)  # columns at most, by dtype
     family: str = field(default="softmax", init=False)
 
@@ -176,7 +180,8 @@ class SoftmaxSpec(Spec):
 
         With t = x - m: the subtraction rounds t, so exp(t) is off by |t| u; exp itself by 4 u;
         each merge rescales the sum by another exp (6 u in all); the sum's own terms are off by the
-        mean of their t, at most ln n.
+        mean of their t, at most ln n. In base 2 the product with log2 e rounds t once more, and
+        log2 e itself is off by a quarter of a unit; a bfloat16 below 2^-126 may come out 0.
         """
         axis = case.axis
         assert axis is not None
@@ -193,7 +198,10 @@ class SoftmaxSpec(Spec):
             unit = unit_roundoff(accumulator(case.dtype))
             columns = max(x.shape[axis], 1)
             in_sum = (4 + 6 * self.merges(columns) + 2 * math.log(columns)) * unit
+            base_2 = self.base_2 and accumulator(case.dtype) == "float32"
             in_exponent = np.nan_to_num(np.abs(distance), posinf=0, nan=0) * unit
+            if base_2:
+                in_exponent = 2.25 * in_exponent
             in_log = in_sum + 4 * unit * np.nan_to_num(np.abs(log_total), posinf=0, nan=0)
 
             if case.op == "softmax":
@@ -212,6 +220,8 @@ class SoftmaxSpec(Spec):
             if case.dtype != accumulator(case.dtype):
                 bound = bound + unit_roundoff(case.dtype) * (np.abs(values) + bound)
             bound = bound + smallest(case.dtype)
+            if base_2 and case.dtype == "bfloat16":
+                bound = bound + 2.0**-126
             rounded = round_to(values, case.dtype)
             values = np.where(np.isinf(rounded), rounded, values)
         return Answer(values, case.dtype, bound, "rounding of exp, of each merge and of the result")
@@ -284,7 +294,13 @@ _FEW_ROWS = (
 SHORT = tuple(
     Shape(dtype, shape, why) for dtype in ("float32", "bfloat16") for shape, why in _ROWS[:6]
 )
-LONG = tuple(Shape("float32", shape, why) for shape, why in _ROWS[6:] + _FEW_ROWS)
+MEDIUM = tuple(
+    Shape(dtype, shape, why) for dtype in ("float32", "bfloat16") for shape, why in _ROWS[6:9]
+)
+LONG = (
+    *(Shape(dtype, shape, why) for dtype in ("float32", "bfloat16") for shape, why in _ROWS[9:]),
+    *(Shape("float32", shape, why) for shape, why in _FEW_ROWS),
+)
 LABS = (
     Shape("float32", (4096, 1024), "the case of the ladder"),
     Shape("float32", (4096, 4096), "the labs' case"),
@@ -314,10 +330,11 @@ SPECS = (
     SoftmaxSpec("online_vec4", ("float32", "float64"), merges=_block, benchmark=LABS),
     SoftmaxSpec(
         "online_registers",
-        ("float32", "float64"),
+        FLOATS,
         merges=_block,
-        benchmark=LABS,
-        limits={"float32": 4096, "float64": 2048},
+        base_2=True,
+        benchmark=LABS[:1] + MEDIUM,
+        limits={"float16": 16384, "bfloat16": 16384, "float32": 16384, "float64": 4096},
     ),
     SoftmaxSpec(
         "online_row_cache",
@@ -327,7 +344,13 @@ SPECS = (
         limits={"float32": 8192, "float64": 4096},
     ),
     SoftmaxSpec("grid_stride", ("float32", "float64"), merges=_block, benchmark=LABS),
-    SoftmaxSpec("split_row", FLOATS, merges=_block, benchmark=LONG),
-    SoftmaxSpec("warp_row", FLOATS, merges=lambda n: math.ceil(n / 32) + 6, benchmark=SHORT),
+    SoftmaxSpec("split_row", FLOATS, merges=_block, base_2=True, benchmark=LONG),
+    SoftmaxSpec(
+        "warp_row",
+        FLOATS,
+        merges=lambda n: math.ceil(n / 32) + 6,
+        base_2=True,
+        benchmark=SHORT,
+    ),
     *softmax_state.SPECS,
 )

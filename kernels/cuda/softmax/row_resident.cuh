@@ -1,0 +1,94 @@
+// A few rows so long that the blocks have to read all of one before they can write any of it: as much of it as fits
+// stays on the chip, in registers and in shared memory, and the rest is read again, latest first, while the L2 cache
+// may still hold it.
+#pragma once
+
+#include "tile_ring.cuh"
+
+namespace gp::softmax {
+
+// kHeldTiles of a block stay in registers. All blocks take one row after the other; tile b + w x grid of a row is the
+// w-th of block b.
+template <int kWarp, typename T, int kHeldTiles>
+GP_KERNEL __launch_bounds__(kMostWorkers<T>, 1)
+    resident_rows_kernel(Rows<T> rows, TileShape shape, RingShape ring_shape, Published<MaxSum<Accum<T>>> published) {
+  using W = Warp<kWarp>;
+  W::require();
+  using A = Accum<T>;
+  extern __shared__ __align__(16) unsigned char stage_bytes[];
+  __shared__ MaxSum<A> warp_states[kMostWorkers<T> / kWarp];
+  __shared__ MaxSum<A> row_state;
+  const TileRing<T> ring(reinterpret_cast<PackOf<T>*>(stage_bytes), shape, ring_shape.workers);
+  const int warps = ring_shape.workers / kWarp, stages = ring_shape.stages;
+  const int blocks = gridDim.x;
+  const int count = int(blockIdx.x) < shape.tiles ? (shape.tiles - int(blockIdx.x) + blocks - 1) / blocks : 0;
+  const int publishers = blocks < shape.tiles ? blocks : shape.tiles;
+  const auto tile_of = [&](int w) { return int(blockIdx.x) + w * blocks; };
+  const auto stage_of = [&](int w) { return (w - kHeldTiles) % stages; };
+
+  for (index_t row = 0; row < rows.count(); ++row) {
+    const RowSpan<T> span(rows, row);
+    const auto fetch = [&](int w) {
+      if (w >= kHeldTiles && w < count) ring.fetch(span, tile_of(w), stage_of(w));
+      end_copy_group();
+    };
+    for (int w = kHeldTiles; w < kHeldTiles + stages; ++w) fetch(w);
+    PackOf<T> held[kHeldTiles][kTilePacks];
+#pragma unroll
+    for (int w = 0; w < kHeldTiles; ++w) {
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) {
+        held[w][k] = span.load(ring.pack_of(w < count ? tile_of(w) : shape.tiles, k));
+      }
+    }
+
+    auto state = MaxSum<A>::empty();
+    const auto take = [&](int w, const RowPacks<T, kTilePacks>& values) {
+      const A edge = w < count ? ring.edge(span, tile_of(w)) : -infinity<A>();
+      const A max = Greatest<A>::combine(state.max, Greatest<A>::combine(values.greatest(), edge));
+      const A pivot = pivot_of(max);
+      const A before = state.sum * weight_in_sum(state.max - pivot);
+      state = {max, before + (values.weigh(pivot) + weight_in_sum(edge - pivot))};
+    };
+#pragma unroll
+    for (int w = 0; w < kHeldTiles; ++w) {
+      RowPacks<T, kTilePacks> values;
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) values.set(k, held[w][k]);
+      take(w, values);
+    }
+    for (int w = kHeldTiles; w < count; ++w) {
+      wait_for_copies(stages - 1);
+      take(w, ring.read(span, tile_of(w), stage_of(w)));
+      fetch(w + stages);
+    }
+
+    state = merge_lanes<W>(state);
+    if (W::lane() == 0) warp_states[W::index()] = state;
+    __syncthreads();  // the states of every warp are there
+    if (W::index() == 0) {
+      state = merge_lanes<W>(W::lane() < warps ? warp_states[W::lane()] : MaxSum<A>::empty());
+      if (W::lane() == 0 && count > 0) published.publish(row * publishers + blockIdx.x, state);
+      state = gather<kWarp>(published, row * publishers, publishers);
+      if (W::lane() == 0) row_state = state;
+    }
+    __syncthreads();  // the row's state is there; the states of the warps are free for the next row
+    state = row_state;
+    if (rows.op == OpCode::kLogSumExp) {
+      if (blockIdx.x == 0 && threadIdx.x == 0) rows.out(row, 0) = T(Normalizer<T>(state).log_sum_exp());
+      continue;
+    }
+    for (int w = count - 1; w >= kHeldTiles; --w) {
+      wait_for_copies(stages - 1);
+      const PackOf<T>* const source = ring.stage(stage_of(w));
+      ring.write(rows, row, span, tile_of(w), [&](int k) { return load_vector(source + k * ring.workers); }, state);
+      fetch(w - stages);
+    }
+#pragma unroll
+    for (int w = kHeldTiles - 1; w >= 0; --w) {
+      if (w < count) ring.write(rows, row, span, tile_of(w), [&](int k) { return held[w][k]; }, state);
+    }
+  }
+}
+
+}  // namespace gp::softmax
