@@ -1,11 +1,11 @@
-"""`gpuport check`: every kernel by its spec, on every backend of this host, in one table."""
+"""`gpuport check`: kernels by their specs, on every backend of this host, in one table."""
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -13,7 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import gpuport
 from gpuport.cli.check_report import print_report
-from gpuport.testing import Cell, Target, sweep_kernels, targets
+from gpuport.testing import Cell, Step, Target, sweep_kernels, targets
+
+if TYPE_CHECKING:
+    from gpuport.testing.own_sweep import OwnSource
 
 BACKENDS = ("cpu", "cuda", "hip")
 
@@ -53,6 +56,7 @@ def _cell_as_json(cell: Cell) -> dict[str, Any]:
         "failed": len(cell.failures),
         "skipped": cell.skipped,
         "problem": cell.problem,
+        "words": cell.words,
         "seconds": round(cell.seconds, 3),
         "failures": [
             {
@@ -68,8 +72,7 @@ def _cell_as_json(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _chosen_kernels(asked: Iterable[str]) -> list[str]:
-    known = [kernel.name for kernel in gpuport.kernels()]
+def _chosen_kernels(asked: Iterable[str], known: list[str]) -> list[str]:
     for name in asked:
         if name not in known and not any(kernel.startswith(f"{name}.") for kernel in known):
             raise click.UsageError(f"no kernel is called {name}; there are {', '.join(known)}")
@@ -77,8 +80,8 @@ def _chosen_kernels(asked: Iterable[str]) -> list[str]:
     return [k for k in known if not wanted or k in wanted or k.partition(".")[0] in wanted]
 
 
-def _plan(backend: str | None, warp_size: int | None, kernels: Iterable[str]) -> Report:
-    report = Report(_chosen_kernels(kernels), targets(backend, warp_size), required=backend)
+def _plan(backend: str | None, warp_size: int | None, kernels: list[str]) -> Report:
+    report = Report(kernels, targets(backend, warp_size), required=backend)
     for record in gpuport.backends():
         if backend not in (None, record.name):
             continue
@@ -93,7 +96,39 @@ def _plan(backend: str | None, warp_size: int | None, kernels: Iterable[str]) ->
     return report
 
 
-def _run(report: Report, *, quick: bool, show_progress: bool) -> None:
+def _own_source(file: str, spec: str | None, options: tuple[str, ...]) -> "OwnSource":
+    from gpuport.testing.own_sweep import OwnSource, SpecError
+
+    if spec is None:
+        raise click.UsageError(f"{file}: what it must compute is missing, as --spec spec.py")
+    try:
+        with open(file, "rb"):
+            return OwnSource(file, spec, options)
+    except OSError as error:
+        raise click.UsageError(f"{file}: {error.strerror}") from None
+    except SpecError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _own_steps(
+    source: "OwnSource", report: Report, quick: bool, case: str | None
+) -> Iterator[Step]:
+    from gpuport.testing.own_sweep import sweep_own
+
+    if case is not None:
+        names = {
+            k: [c.name for c in source.kernels[k].cases(t)]
+            for k in report.kernels
+            for t in report.targets
+        }
+        report.kernels = [kernel for kernel in report.kernels if case in names.get(kernel, ())]
+        if not report.kernels:
+            known = ", ".join(name for found in names.values() for name in found[:3])
+            raise click.UsageError(f"there is no case {case!r}; there are {known} and so on")
+    return sweep_own(source, report.kernels, report.targets, quick=quick, only=case)
+
+
+def _run(report: Report, steps: Iterable[Step], *, show_progress: bool) -> None:
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -105,7 +140,7 @@ def _run(report: Report, *, quick: bool, show_progress: bool) -> None:
     cells: dict[int, Cell] = {}
     with progress if show_progress else nullcontext():
         task = progress.add_task("")
-        for step in sweep_kernels(report.kernels, report.targets, quick=quick):
+        for step in steps:
             cells[id(step.cell)] = step.cell
             if show_progress:
                 progress.update(
@@ -115,25 +150,52 @@ def _run(report: Report, *, quick: bool, show_progress: bool) -> None:
 
 
 @click.command("check", short_help="Run the correctness sweeps.")
+@click.argument("file", required=False, metavar="[FILE.cu]")
+@click.option("--spec", metavar="SPEC.py", help="What the kernels of FILE.cu must compute.")
 @click.option("--backend", type=click.Choice(BACKENDS), help="Only this one; needs a device.")
 @click.option("--warp-size", type=click.Choice(["32", "64"]), help="Only this warp width.")
 @click.option("--kernel", "kernels", multiple=True, help="family or family.variant; repeatable.")
+@click.option("--case", metavar="NAME", help="Only this case of FILE.cu.")
+@click.option("-I", "folders", multiple=True, metavar="DIR", help="Headers of FILE.cu.")
+@click.option("-D", "macros", multiple=True, metavar="NAME[=VALUE]", help="A macro for FILE.cu.")
 @click.option("--quick", is_flag=True, help="A small part of the cases.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def command(
+    file: str | None,
+    spec: str | None,
     backend: str | None,
     warp_size: str | None,
     kernels: tuple[str, ...],
+    case: str | None,
+    folders: tuple[str, ...],
+    macros: tuple[str, ...],
     quick: bool,
     as_json: bool,
 ) -> None:
-    """Runs every kernel over the cases of its spec, on every backend of this host.
+    """Runs every kernel over the cases of its spec, on every backend of this host: gpuport's own
+    kernels, or those of FILE.cu, whose specs are the `gpuport.testing.KernelSpec`s in SPEC.py.
 
-    Exit code 0: everything holds. 1: a check failed, or the backend named has no device.
-    2: the request cannot be met (no such kernel, backend not built, no such warp width).
+    \b
+    Examples: gpuport check --kernel reduce --backend cpu
+              gpuport check saxpy.cu --spec spec.py
+
+    Exit code 0: everything holds. 1: a check failed, FILE.cu does not compile, or the backend named
+    has no device. 2: the request cannot be met (no such file or kernel, a SPEC.py that does not
+    run, backend not built, no such warp width).
     """
-    report = _plan(backend, int(warp_size) if warp_size else None, kernels)
-    _run(report, quick=quick, show_progress=sys.stderr.isatty() and not as_json)
+    width = int(warp_size) if warp_size else None
+    if file is None:
+        if spec or case or folders or macros:
+            raise click.UsageError("--spec, --case, -I and -D are for a FILE.cu of your own")
+        known = [kernel.name for kernel in gpuport.kernels()]
+        report = _plan(backend, width, _chosen_kernels(kernels, known))
+        steps = sweep_kernels(report.kernels, report.targets, quick=quick)
+    else:
+        options = (*(f"-I{folder}" for folder in folders), *(f"-D{macro}" for macro in macros))
+        source = _own_source(file, spec, options)
+        report = _plan(backend, width, _chosen_kernels(kernels, list(source.kernels)))
+        steps = _own_steps(source, report, quick, case)
+    _run(report, steps, show_progress=sys.stderr.isatty() and not as_json)
     if as_json:
         click.echo(json.dumps(report.as_json(), indent=2))
     else:

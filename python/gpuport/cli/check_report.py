@@ -32,6 +32,8 @@ def print_report(report: "Report") -> None:
     for cell in report.cells:
         for reason, count in cell.skipped.items():
             console.print(f"{cell.kernel} on {cell.target}: {count} skipped: {reason}")
+    for words in dict.fromkeys(cell.words for cell in report.cells if cell.words):
+        console.print(f"\n{words}")
     for cell in report.cells:
         _print_failures(console, cell)
     _print_verdict(console, report)

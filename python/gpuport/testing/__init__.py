@@ -26,6 +26,7 @@ from gpuport.testing.invariants import (
     same_without_out,
     shift_changes_nothing,
 )
+from gpuport.testing.own_kernel import KernelSpec
 from gpuport.testing.parametrization import sweep
 from gpuport.testing.sweeping import Cell, Step, cases, reproduce, sweep_kernels, targets, why_not
 
@@ -36,6 +37,7 @@ __all__ = [
     "Difference",
     "Failure",
     "Invariant",
+    "KernelSpec",
     "Machine",
     "Operand",
     "Outcome",

@@ -36,9 +36,12 @@ class Failure:
     case: Case
     check: str
     difference: Difference
+    command: str = ""  # what runs a case of a user's own kernel again
 
     @property
     def reproduce(self) -> str:
+        if self.command:
+            return self.command
         call = f"t.reproduce({self.kernel!r}, backend={self.target.backend!r}, "
         call += f"warp_size={self.target.warp_size}, case={self.case.name!r}"
         call += f", device={self.target.device})" if self.target.device else ")"
@@ -49,8 +52,9 @@ class Failure:
         text = [f"{self.kernel} on {self.target}, {self.case.name}: {self.check}: {found.message}"]
         if found.expected or found.got:
             text.append(f"  expected {found.expected}, got {found.got}")
-        text += [f"  input: {reason(self.case.regime)}", f"  {self.reproduce}"]
-        return text
+        if not self.command:
+            text.append(f"  input: {reason(self.case.regime)}")
+        return [*text, f"  {self.reproduce}"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """gpuport's own kernels as the engine calls them: by the public API, in host or device memory."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,11 @@ CHUNK_BYTES: Final = 1 << 26
 def machine(kernel: str, target: Target) -> Machine:
     """In host memory for the CPU backend, in the device's own for a GPU."""
     return (device_machine if target.is_gpu else host_machine)(kernel, target)
+
+
+def place_on(target: Target) -> Callable[[memory.Image], memory.Buffer]:
+    """How guarded arrays get into the memory of a target."""
+    return _DeviceMemory(target).place if target.is_gpu else memory.HostBuffer
 
 
 def host_machine(kernel: str, target: Target) -> Machine:

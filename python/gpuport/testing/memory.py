@@ -19,7 +19,7 @@ from gpuport.testing.dtypes import Array
 
 Bytes = NDArray[np.uint8]
 
-GUARD_BYTES: Final = 1024  # more than a warp of 64 lanes writes at once with 8-byte elements
+GUARD_BYTES: Final = 8192  # what a block of 1,024 threads writes at once, with 8-byte elements
 ALIGNMENT: Final = 256  # what a GPU's allocator gives, so that "odd" is odd everywhere
 POISON: Final = 0xA5
 LAYOUTS: Final[Mapping[str, str]] = {

@@ -22,6 +22,7 @@ class Cell:
     failures: list[Failure] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)  # reason: how many cases
     problem: str = ""  # why there is nothing to run: no spec, or a registry that says otherwise
+    words: str = ""  # what a compiler said of a user's source
     seconds: float = 0.0
 
     @property
