@@ -60,4 +60,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     help="Show the version and exit.",
 )
 def main() -> None:
-    """CUDA kernels on NVIDIA, on AMD and on a plain CPU."""
+    """CUDA kernels on NVIDIA, on AMD and on a plain CPU.
+
+    \b
+    Example: gpuport check --backend cpu --quick
+
+    Exit codes: 0 everything asked for holds, 1 a check failed, 2 the request cannot be met.
+    """

@@ -78,6 +78,9 @@ def command(
     Every result is checked before and after the timed part, on poisoned outputs; a row that fails
     has no time. GB/s are the bytes that any implementation must move, over the median.
 
+    \b
+    Example: gpuport bench reduce softmax.default --sizes 4096,2^24 --json -
+
     Exit code 0: every row was right. 1: a check failed, or a peer that was asked for is missing
     from every row. 2: the request cannot be met.
     """

@@ -16,14 +16,23 @@ def _megabytes(nbytes: int) -> str:
 def command() -> None:
     """What `gpuport.load` has compiled, by source, headers, options, architecture and toolchain.
 
-    It lies in GPUPORT_CACHE_DIR, or in the user's cache folder. Example: gpuport cache info --json
+    It lies in GPUPORT_CACHE_DIR, or in the user's cache folder.
+
+    \b
+    Example: gpuport cache info --json
     """
 
 
 @command.command("info")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def info(as_json: bool) -> None:
-    """Where the cache is, how many modules it holds and how large they are."""
+    """Where the cache is, how many modules it holds and how large they are.
+
+    \b
+    Example: gpuport cache info --json
+
+    Exit code 0, whatever it holds.
+    """
     found = cache.info()
     if as_json:
         click.echo(
@@ -50,6 +59,9 @@ def info(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def clear(days: float, as_json: bool) -> None:
     """Remove compiled modules. Processes that use them go on; compilations under way stay.
+
+    \b
+    Example: gpuport cache clear --older-than 30
 
     Exit code 0: what was asked for is gone. 1: a part of it could not be removed.
     """

@@ -22,6 +22,9 @@ def command(
     What differs in the setup comes first. A ratio is a speed against the first receipt: 1.10 is
     ten per cent faster; the range behind it sets quartile against quartile.
 
+    \b
+    Example: gpuport compare before.json after.json --fail-below 0.95
+
     Exit code 0: compared. 1: a kernel of gpuport's has less than --fail-below of the first's speed,
     or no time where the first has one. 2: no receipts, or they measure different work.
     """

@@ -28,7 +28,13 @@ def collect() -> dict[str, Any]:
 @click.command("info", short_help="Backends, architectures, compilers, devices.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def command(as_json: bool) -> None:
-    """Every backend: built or why not, its architectures, its compiler, its devices."""
+    """Every backend: built or why not, its architectures, its compiler, its devices.
+
+    \b
+    Example: gpuport info --json
+
+    Exit code 0, whatever there is.
+    """
     found = collect()
     if as_json:
         click.echo(json.dumps(found, indent=2))

@@ -24,6 +24,9 @@ def command(
     Needs an NVIDIA GPU and ncu. Every launch of the call is counted, caches are not looked at.
     Asynchronous and bulk copies into shared memory are counted apart and are part of the sum.
 
+    \b
+    Example: gpuport traffic reduce.single_pass --shape 2^24 --json
+
     Exit code 0: counted. 1: the profiled call failed. 2: the request cannot be met here.
     """
     from gpuport._backends import usable_module

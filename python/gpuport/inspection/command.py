@@ -71,6 +71,9 @@ def command(
     --baseline fails on new spills, on a new or larger stack frame, and on more registers than
     --register-jump above the baseline.
 
+    \b
+    Example: gpuport inspect module.so --require sm_90,gfx942 --json
+
     Exit code 0: everything asked for holds. 1: an architecture is missing or a kernel is worse than
     the baseline. 2: a file cannot be read.
     """

@@ -17,7 +17,9 @@ _SUFFIXES = frozenset({
     ".cu", ".cuh", ".h", ".hpp", ".hxx", ".cpp", ".cc", ".cxx", ".c", ".inl", ".hip", ".inc",
     ".ipp", "",
 })  # fmt: skip
-_EPILOG = """exit codes: 0 nothing found, 1 something found, 2 the request cannot be met.
+_EPILOG = """example: gpuport lint kernels/ --select GPL001,GPL003 --json
+
+exit codes: 0 nothing found, 1 something found, 2 the request cannot be met.
 
 A finding is suppressed by a comment on its line or on the line above:
   // gpuport-lint: allow(GPL003) why this is right here"""
@@ -28,6 +30,10 @@ def main(arguments: Sequence[str] | None = None, prog: str = "gpuport lint") -> 
     parser = _parser(prog)
     options = parser.parse_args(arguments)
     if options.list:
+        if options.json:
+            rules = [{"id": r.id, "name": r.name, "summary": r.summary} for r in RULES.values()]
+            print(json.dumps({"rules": rules}, indent=2))
+            return 0
         for rule in RULES.values():
             print(f"{rule.id}  {rule.name:<26}{rule.summary}")
         return 0

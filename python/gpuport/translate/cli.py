@@ -15,8 +15,12 @@ from .trees import Job, UsageError, check_outputs, included, plan, read_source
 
 _DESCRIPTION = """\
 Translate CUDA C++ for AMD (hip) or for a host compiler and the SIMT runtime (cpu). Sources are
-never changed. An error in any file leaves the output as it was. Exit code 0 only if nothing is
-wrong."""
+never changed. An error in any file leaves the output as it was."""
+_EPILOG = """\
+example: gpuport hipify kernels/ -o translated --target hip --json
+
+exit codes: 0 all is translated, 1 something has no translation or with --check is not current,
+2 the request cannot be met"""
 
 
 _PROGRAM = "python -m translate" if __package__ == "translate" else "gpuport hipify"
@@ -50,7 +54,12 @@ def main(arguments: Sequence[str] | None = None, prog: str | None = None) -> int
 
 
 def _parser(prog: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog or _PROGRAM, description=_DESCRIPTION)
+    parser = argparse.ArgumentParser(
+        prog=prog or _PROGRAM,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("sources", nargs="+", type=_path, metavar="SRC", help="files and folders")
     parser.add_argument(
         "-o",
