@@ -137,6 +137,17 @@ def test_a_fault_at_one_width() -> None:
     assert not cells["saxpy", 64]["ok"]
 
 
+def test_a_kernel_that_ends_the_process() -> None:
+    edit("own.cu", "if (i < n) y[i] += a", "if (n == 2) y[1ll << 40] = 0; if (i < n) y[i] += a")
+    code, cells = check("--quick")
+    assert code == 1
+    for width in (32, 64):
+        (failure,) = cells["saxpy", width]["failures"]
+        assert (failure["case"], failure["check"]) == ("saxpy-float32-2-own", "crashed")
+        assert cells["saxpy", width]["passed"] == 8
+        assert cells["twice", width]["ok"]
+
+
 def test_poison_where_nothing_was_written() -> None:
     edit("own.cu", "if (i < n) y[i] = x[i]", "if (i + 1 < n) y[i] = x[i]")
     _, cells = check("--kernel", "twice")
@@ -182,6 +193,7 @@ def test_what_a_spec_raises_is_a_failure_of_the_case() -> None:
         (["own.cu", "--spec", "none.py"], "none.py: No such file or directory"),
         (["own.cu", "--spec", "broken.py"], "broken.py:2: ZeroDivisionError: division by zero"),
         (["own.cu", "--spec", "empty.py"], "no variable in it is a gpuport.testing.KernelSpec"),
+        (["own.cu", "--spec", "sizes.py"], "sizes.py:2: ValueError: sizes=(4, -1): each"),
         (["own.cu", "--spec", "typo.py"], "typo.py:2: TypeError"),
         (["own.cu", "--spec", "spec.py", "--kernel", "x"], "there are saxpy, twice, rotate"),
         (["own.cu", "--spec", "spec.py", "--case", "x"], "there is no case 'x'; there are saxpy-"),
@@ -193,6 +205,10 @@ def test_a_mistake_is_told_in_a_line(words: list[str], told: str) -> None:
     Path("empty.py").write_text("")
     Path("typo.py").write_text(
         "from gpuport.testing import KernelSpec\nspec = KernelSpec(kernels='saxpy')\n"
+    )
+    Path("sizes.py").write_text(
+        "from gpuport.testing import KernelSpec\n"
+        "spec = KernelSpec(kernel='x', inputs=0, reference=0, args=0, sizes=(4, -1))\n"
     )
     result = run(*words)
     assert result.exit_code == 2

@@ -63,6 +63,8 @@ class KernelSpec:
         unknown = [name for name in self.dtypes if name not in dtypes.ALL]
         if isinstance(self.dtypes, str) or unknown:
             raise ValueError(f"dtypes={self.dtypes!r}: a tuple of {', '.join(dtypes.ALL)}")
+        if not all(isinstance(n, int) and n >= 0 for n in self.sizes):
+            raise ValueError(f"sizes={self.sizes!r}: each is an int from 0 on")
         if "{type}" in self.kernel and (other := set(self.dtypes) - set(_C_NAMES)):
             raise ValueError(f"{self.kernel}: there is no C++ type for {', '.join(sorted(other))}")
 

@@ -15,12 +15,13 @@ from typing import Any, Final
 import numpy as np
 
 from gpuport._backends import native_module
-from gpuport.errors import BackendUnavailableError, CompileError, Error, TranslationError
+from gpuport.errors import Error
 from gpuport.loading import Module, load
 from gpuport.testing.case import Case, Target
 from gpuport.testing.engine import Machine, Outcome, run_case
 from gpuport.testing.machine import place_on
 from gpuport.testing.own_kernel import KernelSpec, OwnKernel
+from gpuport.testing.own_process import OwnProcess
 from gpuport.testing.sweeping import Cell, Step
 
 _MODULE: Final = "gpuport_spec"
@@ -99,29 +100,39 @@ def sweep_own(
                 if (case.name == only if only else case.quick or not quick)
             ]
     total, done = sum(map(len, plans.values())), 0
-    modules = {target: _compile(source, target) for target in targets}
-    for (kernel, target), cases in plans.items():
-        cell = Cell(kernel, target)
-        module = modules[target]
-        if isinstance(module, str):
-            cell.problem, cell.words = "does not compile", module
-            done += len(cases)
-            yield Step(cell, done, total)
-            continue
-        cell.problem = _missing(module, source.kernels[kernel])
-        if cell.problem:
-            done += len(cases)
-            yield Step(cell, done, total)
-            continue
-        for case in cases:
-            start = perf_counter()
-            cell.add(_run(source, source.kernels[kernel], case, target, module))
-            cell.seconds += perf_counter() - start
-            done += 1
-            yield Step(cell, done, total)
+    modules = {target: compile_own(source, target) for target in targets}
+    process = OwnProcess(source.file, source.spec_file, source.options)
+    try:
+        for (kernel, target), cases in plans.items():
+            cell = Cell(kernel, target)
+            module = modules[target]
+            if isinstance(module, str):
+                cell.problem, cell.words = "does not compile", module
+            else:
+                cell.problem = _missing(module, source.kernels[kernel])
+            if cell.problem:
+                done += len(cases)
+                yield Step(cell, done, total)
+                continue
+            for case in cases:
+                start = perf_counter()
+                cell.add(_with_command(source, process.run(kernel, case, target)))
+                cell.seconds += perf_counter() - start
+                done += 1
+                yield Step(cell, done, total)
+    finally:
+        process.close()
 
 
-def _compile(source: OwnSource, target: Target) -> Module | str:
+def _with_command(source: OwnSource, outcome: Outcome) -> Outcome:
+    failure = outcome.failure
+    if failure is None:
+        return outcome
+    command = source.command(failure.target, failure.case)
+    return replace(outcome, failure=replace(failure, command=command))
+
+
+def compile_own(source: OwnSource, target: Target) -> Module | str:
     """The module, or the words of what refused it."""
     names = {own.spec.name(dtype) for own in source.kernels.values() for dtype in own.spec.dtypes}
     try:
@@ -133,7 +144,7 @@ def _compile(source: OwnSource, target: Target) -> Module | str:
             options=source.options,
             name_expressions=sorted(name for name in names if "<" in name),
         )
-    except (CompileError, TranslationError, BackendUnavailableError) as error:
+    except Error as error:
         return str(error)
 
 
@@ -147,13 +158,9 @@ def _missing(module: Module, own: OwnKernel) -> str:
     return ""
 
 
-def _run(source: OwnSource, own: OwnKernel, case: Case, target: Target, module: Module) -> Outcome:
-    machine = Machine(_Call(own.spec, module, target), place_on(target))
-    outcome = run_case(own, case, target, machine)
-    if outcome.failure is None:
-        return outcome
-    failure = replace(outcome.failure, command=source.command(target, case))
-    return replace(outcome, failure=failure)
+def run_own(own: OwnKernel, case: Case, target: Target, module: Module) -> Outcome:
+    """One case, in this process."""
+    return run_case(own, case, target, Machine(_Call(own.spec, module, target), place_on(target)))
 
 
 @dataclass(frozen=True, slots=True)
