@@ -8,9 +8,9 @@
 function(gpuport_translate target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TARGET;FROM;TO" "FILES")
   # A change of the translator or of its name table translates everything anew.
-  set(folder "${GPUPORT_CMAKE_DIR}/..")
   file(GLOB_RECURSE translator CONFIGURE_DEPENDS
-    "${GPUPORT_PYTHON_TOOLS}/translate/*.py" "${folder}/kernels/hip/*.toml")
+    "${GPUPORT_PYTHON_TOOLS}/translate/*.py" "${GPUPORT_PYTHON_TOOLS}/translate/*.toml"
+    "${GPUPORT_CMAKE_DIR}/../kernels/hip/*.toml")
   set(translated "")
   foreach(file IN LISTS ARG_FILES)
     add_custom_command(

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gpuport.inspection import inspect
     from gpuport.linting import lint
     from gpuport.loading import load
+    from gpuport.packages import select
     from gpuport.translate import Translation, hipify
 
 preload()
@@ -57,6 +58,7 @@ _HOME_OF = {
     "inspect": "gpuport.inspection",
     "lint": "gpuport.linting",
     "load": "gpuport.loading",
+    "select": "gpuport.packages",
 }
 _PACKAGES = ("models", "testing")
 
@@ -93,6 +95,7 @@ __all__ = [
     "segmented_max",
     "segmented_min",
     "segmented_sum",
+    "select",
     "softmax",
     "softmax_state",
     "sum",

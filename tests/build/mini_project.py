@@ -75,7 +75,9 @@ def copy_project(folder: Path) -> Path:
     for name in ("CMakeLists.txt", "pyproject.toml", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, folder)
     ignored = shutil.ignore_patterns("__pycache__", ".*_cache")
-    python = ("python/gpuport/toolchain", "python/gpuport/translate")
+    python = [
+        f"python/gpuport/{name}" for name in ("inspection", "linting", "toolchain", "translate")
+    ]
     for name in ("cmake", "kernels/cpu", "launcher", *python):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     (folder / "kernels/hip").mkdir()

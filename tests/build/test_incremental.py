@@ -41,20 +41,22 @@ def test_an_edit_builds_what_depends_on_it_and_nothing_else(built: Project) -> N
 
     edit(built, "demo/fill.cu", "return kValue;", "return kValue + 1;")
     assert kinds(built.ninja()) == {
+        "Linting gpuport",
         "Translating demo/fill.cu for cpu",
-        "Building _cpu_kernels.dir/cpu/demo/fill.cu.o",
+        "Building gpuport_cpu_kernels.dir/cpu/demo/fill.cu.o",
         "Linking CXX shared module _cpu",
     }
 
     edit(built, "demo/value.cuh", "1.5f", "2.5f")
     assert kinds(built.ninja()) == {
+        "Linting gpuport",
         "Translating demo/value.cuh for cpu",
-        "Building _cpu_kernels.dir/cpu/demo/fill.cu.o",
+        "Building gpuport_cpu_kernels.dir/cpu/demo/fill.cu.o",
         "Linking CXX shared module _cpu",
     }
 
     (built.source / "kernels/cuda/demo/twice.cu").touch()
-    assert kinds(built.ninja()) == {"Translating demo/twice.cu for cpu"}
+    assert kinds(built.ninja()) == {"Linting gpuport", "Translating demo/twice.cu for cpu"}
     assert built.ninja() == []
 
 
@@ -66,7 +68,7 @@ def test_a_line_in_the_registry_adds_a_kernel(built: Project) -> None:
         "GP_ENTRY(demo, fill,",
         'GP_ENTRY(demo, more, "")\nGP_ENTRY(demo, fill,',
     )
-    assert "Building _cpu_kernels.dir/cpu/demo/more.cu.o" in kinds(built.ninja())
+    assert "Building gpuport_cpu_kernels.dir/cpu/demo/more.cu.o" in kinds(built.ninja())
 
 
 def test_other_facts_about_the_build_compile_no_kernel(built: Project) -> None:
@@ -74,7 +76,7 @@ def test_other_facts_about_the_build_compile_no_kernel(built: Project) -> None:
     facts.write_text(facts.read_text(encoding="utf-8") + "// changed\n", encoding="utf-8")
     assert kinds(built.ninja()) == {
         "Re-running CMake...",
-        "Building _cpu.dir/cpu/module.cpp.o",
+        "Building gpuport_cpu.dir/cpu/module.cpp.o",
         "Linking CXX shared module _cpu",
     }
 
@@ -87,7 +89,7 @@ def test_many_jobs_from_nothing_with_headers_that_come_late(built: Project) -> N
     tool.write_text(text.replace("import sys\n", f"import sys\n{late}", 1), encoding="utf-8")
     for _ in range(3):
         shutil.rmtree(built.build / "cpu")
-        steps = built.ninja("-j16", "_cpu_kernels")
+        steps = built.ninja("-j16", "gpuport_cpu_kernels")
         assert "Translating demo/value.cuh for cpu" in steps
     tool.write_text(text, encoding="utf-8")
     built.ninja()

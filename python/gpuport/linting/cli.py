@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "gpuport lint") -> 
         for finding in findings:
             print(render(finding))
         print(f"{_counted(len(findings), 'finding')} in {_counted(files, 'file')}", file=sys.stderr)
-    return 1 if findings else 0
+    return 1 if findings and not options.exit_zero else 0
 
 
 def _counted(number: int, noun: str) -> str:
@@ -111,6 +111,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         action="append",
         help="why a rule is there and what to write instead",
     )
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever is found")
     parser.add_argument("--list", action="store_true", help="every rule in a line")
     return parser
 
