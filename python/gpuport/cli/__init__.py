@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "hipify": "gpuport.cli.hipify",
     "lint": "gpuport.linting.command",
     "inspect": "gpuport.inspection.command",
+    "new": "gpuport.cli.new",
     "build": "gpuport.cli.build",
     "cache": "gpuport.cli.cache",
 }
