@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpuport.cli import main
+from gpuport.testing import Target
 
 SOURCE = """
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -91,13 +92,22 @@ def edit(file: str, old: str, new: str) -> None:
     Path(file).write_text(text.replace(old, new, 1))
 
 
-def test_all_right_at_both_widths() -> None:
-    code, cells = check()
+def test_all_right(target: Target) -> None:
+    where = ["--backend", target.backend, "--warp-size", str(target.warp_size)]
+    result = run("own.cu", "--spec", "spec.py", *where, "--json")
+    assert result.exit_code == 0, result.stdout
+    cells = json.loads(result.stdout)["results"]
+    counts = {cell["kernel"]: cell["passed"] for cell in cells if cell["device"] == target.device}
+    assert counts == {"saxpy": 22, "twice": 44, "rotate": 1}
+
+
+def test_both_widths_by_themselves() -> None:
+    code, cells = check("--quick")
     assert code == 0
-    counts = {key: cell["passed"] for key, cell in cells.items()}
-    assert counts == {
+    assert "0 failed" in run("own.cu", "--spec", "spec.py", "--quick").stdout
+    assert {key: cell["passed"] for key, cell in cells.items()} == {
         (kernel, width): count
-        for kernel, count in (("saxpy", 22), ("twice", 44), ("rotate", 1))
+        for kernel, count in (("saxpy", 9), ("twice", 18), ("rotate", 1))
         for width in (32, 64)
     }
 
@@ -193,7 +203,7 @@ def test_what_a_spec_raises_is_a_failure_of_the_case() -> None:
         (["own.cu", "--spec", "none.py"], "none.py: No such file or directory"),
         (["own.cu", "--spec", "broken.py"], "broken.py:2: ZeroDivisionError: division by zero"),
         (["own.cu", "--spec", "empty.py"], "no variable in it is a gpuport.testing.KernelSpec"),
-        (["own.cu", "--spec", "sizes.py"], "sizes.py:2: ValueError: sizes=(4, -1): each"),
+        (["own.cu", "--spec", "sizes.py"], "sizes.py:2: ValueError: sizes=(4, -1): a tuple"),
         (["own.cu", "--spec", "typo.py"], "typo.py:2: TypeError"),
         (["own.cu", "--spec", "spec.py", "--kernel", "x"], "there are saxpy, twice, rotate"),
         (["own.cu", "--spec", "spec.py", "--case", "x"], "there is no case 'x'; there are saxpy-"),

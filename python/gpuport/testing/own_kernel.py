@@ -61,10 +61,10 @@ class KernelSpec:
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.dtypes if name not in dtypes.ALL]
-        if isinstance(self.dtypes, str) or unknown:
+        if isinstance(self.dtypes, str) or unknown or not self.dtypes:
             raise ValueError(f"dtypes={self.dtypes!r}: a tuple of {', '.join(dtypes.ALL)}")
-        if not all(isinstance(n, int) and n >= 0 for n in self.sizes):
-            raise ValueError(f"sizes={self.sizes!r}: each is an int from 0 on")
+        if not self.sizes or not all(isinstance(n, int) and n >= 0 for n in self.sizes):
+            raise ValueError(f"sizes={self.sizes!r}: a tuple of ints from 0 on")
         if "{type}" in self.kernel and (other := set(self.dtypes) - set(_C_NAMES)):
             raise ValueError(f"{self.kernel}: there is no C++ type for {', '.join(sorted(other))}")
 
@@ -89,9 +89,10 @@ class OwnKernel(Spec):
         return self.variant
 
     def cases(self, target: Target) -> Iterator[Case]:
+        quick = max(_QUICK_UP_TO, min(self.spec.sizes))
         for dtype in self.dtypes:
             for n in self.spec.sizes:
-                yield Case(self.variant, dtype, (n,), "own", quick=n <= _QUICK_UP_TO)
+                yield Case(self.variant, dtype, (n,), "own", quick=n <= quick)
 
     def problem(self, case: Case) -> Problem:
         """Calls `inputs` and `reference`; what they raise is a failure of the case."""
