@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from gpuport.errors import Error
+try:
+    from ..errors import Error
+except ImportError:  # run by the build, as `python -m inspection`
+
+    class Error(RuntimeError):  # type: ignore[no-redef]
+        """Base of the errors."""
 
 
 class FormatError(Error):
