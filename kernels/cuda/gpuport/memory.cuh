@@ -7,6 +7,8 @@
 
 namespace gp {
 
+inline constexpr int kVectorBytes = 16;  // the widest access of one thread on every target
+
 template <typename T>
 GP_DEVICE T load_acquire(const T* address) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -184,6 +186,27 @@ GP_DEVICE void copy_async(T* shared, const T* global) {
   *shared = *global;
 }
 
+// The same for 16 bytes whose fate is known: read again before long, so that L2 keeps them before others, or never.
+template <typename T>
+GP_DEVICE void copy_async(T* shared, const T* global, [[maybe_unused]] bool read_again) {
+#if defined(GP_TARGET_CUDA)
+  if constexpr (kAsyncCopies) {
+    static_assert(sizeof(T) == kVectorBytes);
+    std::uint64_t policy;
+    if (read_again) {
+      asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    } else {
+      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    }
+    const auto target = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(target), "l"(global), "l"(policy)
+                 : "memory");
+    return;
+  }
+#endif
+  copy_async(shared, global);
+}
+
 // Ends a group: the copies since the last one.
 GP_DEVICE void end_copy_group() {
 #if defined(GP_TARGET_CUDA)
@@ -294,7 +317,6 @@ struct alignas(sizeof(T) * kCount) Pack {
   T items[kCount];
 };
 
-inline constexpr int kVectorBytes = 16;  // the widest access of one thread on every target
 template <typename T>
 inline constexpr int kPackItems = kVectorBytes / int(sizeof(T));
 

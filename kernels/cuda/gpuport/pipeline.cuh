@@ -148,21 +148,10 @@ GP_DEVICE void look_back(const Plan& plan, const Published<typename Op::State>& 
   }
 }
 
-// The whole of a kernel, after require(). kOnTheWay tiles have their copies begun and are not waited for yet.
-template <int kWarp, typename Op, int kOnTheWay, typename Worker>
-GP_DEVICE void run_pipeline(const Plan& plan, const Published<typename Op::State>& published,
-                            Exchange<typename Op::State>& exchange, Worker worker) {
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < plan.stages; ++stage) {
-      exchange.totals[stage].init(plan.warps);
-      exchange.published[stage].init(1);
-      exchange.looked_back[stage].init(1);
-    }
-  }
-  __syncthreads();  // the signals are ready; from here on each warp waits for what it needs alone
-  const int warp = Warp<kWarp>::index();
-  if (warp == plan.warps) return publish_tiles<kWarp, Op>(plan, published, exchange);
-  if (warp == plan.warps + 1) return look_back<kWarp, Op>(plan, published, exchange);
+// What a worker's warp does, from the first tile to the last. kOnTheWay tiles have their copies begun and are not
+// waited for yet.
+template <int kOnTheWay, typename Worker>
+GP_DEVICE void run_worker(const Plan& plan, Worker worker) {
   const int count = plan.count();
   Walk filled = plan.begin(), summed = filled, finished = filled;
   int unfilled = count;
@@ -188,6 +177,24 @@ GP_DEVICE void run_pipeline(const Plan& plan, const Published<typename Op::State
       plan.advance(finished);
     }
   }
+}
+
+// The whole of a kernel, after require().
+template <int kWarp, typename Op, int kOnTheWay, typename Worker>
+GP_DEVICE void run_pipeline(const Plan& plan, const Published<typename Op::State>& published,
+                            Exchange<typename Op::State>& exchange, Worker worker) {
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < plan.stages; ++stage) {
+      exchange.totals[stage].init(plan.warps);
+      exchange.published[stage].init(1);
+      exchange.looked_back[stage].init(1);
+    }
+  }
+  __syncthreads();  // the signals are ready; from here on each warp waits for what it needs alone
+  const int warp = Warp<kWarp>::index();
+  if (warp == plan.warps) return publish_tiles<kWarp, Op>(plan, published, exchange);
+  if (warp == plan.warps + 1) return look_back<kWarp, Op>(plan, published, exchange);
+  run_worker<kOnTheWay>(plan, worker);
 }
 
 }  // namespace gp

@@ -53,7 +53,7 @@ GP_DEVICE A pivot_of(A max) {
 template <typename Group, typename A>
 GP_DEVICE MaxSum<A> merge_lanes(const MaxSum<A>& state) {
   const A max = Group::template all_reduce<Greatest<A>>(state.max);
-  return {max, Group::template all_reduce<Sum<A, A>>(state.sum * shifted_exponential(state.max, max))};
+  return {max, Group::template all_reduce<Sum<A, A>>(state.sum * weight_in_sum(state.max - pivot_of(max)))};
 }
 
 // From an element, or from its weight, to what is written.
@@ -85,23 +85,26 @@ struct LogProbability {
 // element by element, which others do as well.
 inline bool reads_packs(const Call& call) { return call.keep.data == nullptr && call.in.col_stride == 1; }
 
-// How a contiguous row lies on packs that are aligned to 16 bytes: a head and a tail of single elements around them.
-template <typename T>
+// How a contiguous row lies on packs that are aligned to 16 bytes: a head and a tail of single elements around them, if
+// the row may have such edges.
+template <typename T, bool kEdges = true>
 struct RowSpan {
   static constexpr int kItems = kPackItems<T>;
   static constexpr int kMostEdges = 2 * (kItems - 1);
   const T* start;
   index_t packs;
-  int head, tail;
+  int head = 0, tail = 0;
 
   // A row past the last has nothing.
   GP_DEVICE RowSpan(const Rows<T>& rows, index_t row) : start(&rows.in(row, 0)) {
     const index_t cols = row < rows.count() ? rows.cols() : 0;
-    const int past = int(reinterpret_cast<std::uintptr_t>(start) % kVectorBytes / sizeof(T));
-    const int to_boundary = (kItems - past) % kItems;
-    head = to_boundary < cols ? to_boundary : int(cols);
+    if constexpr (kEdges) {
+      const int past = int(reinterpret_cast<std::uintptr_t>(start) % kVectorBytes / sizeof(T));
+      const int to_boundary = (kItems - past) % kItems;
+      head = to_boundary < cols ? to_boundary : int(cols);
+    }
     packs = (cols - head) / kItems;
-    tail = int(cols - head - packs * kItems);
+    if constexpr (kEdges) tail = int(cols - head - packs * kItems);
   }
   GP_DEVICE index_t col_of(index_t pack) const { return head + pack * kItems; }
   GP_DEVICE int edges() const { return head + tail; }
@@ -121,8 +124,8 @@ struct RowSpan {
 };
 
 // Whether packs can be written where the input has them.
-template <typename T>
-GP_DEVICE bool writes_packs(const Rows<T>& rows, index_t row, const RowSpan<T>& span) {
+template <typename T, bool kEdges>
+GP_DEVICE bool writes_packs(const Rows<T>& rows, index_t row, const RowSpan<T, kEdges>& span) {
   return is_packable(&rows.out(row, span.head), rows.out.col_stride);
 }
 
@@ -184,15 +187,15 @@ struct RowPacks {
 
 // A whole row over a group of kThreads threads: packs go round the threads, and a thread has one element of the edges
 // at most.
-template <typename T, int kThreads, int kPacks>
+template <typename T, int kThreads, int kPacks, bool kEdges = true>
 struct RegisterRow : RowPacks<T, kPacks> {
   using Packs = RowPacks<T, kPacks>;
   using A = Accum<T>;
   using Packs::kItems, Packs::values;
-  static constexpr bool kTakesEdges = kThreads >= RowSpan<T>::kMostEdges;
+  using Span = RowSpan<T, kEdges>;
   A edge;
 
-  GP_DEVICE void load(const RowSpan<T>& span, int thread) {
+  GP_DEVICE void load(const Span& span, int thread) {
     const T* const start = span.start + span.head;
     const int count = int(span.packs);
     PackOf<T> packs[kPacks];
@@ -202,22 +205,22 @@ struct RegisterRow : RowPacks<T, kPacks> {
       packs[p] = span.no_pack();
       if (pack < count) packs[p] = load_pack(start + pack * kItems);
     }
-    edge = kTakesEdges && thread < span.edges() ? A(span.start[span.col_of_edge(thread)]) : -infinity<A>();
+    edge = kEdges && thread < span.edges() ? A(span.start[span.col_of_edge(thread)]) : -infinity<A>();
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) Packs::set(p, packs[p]);
   }
 
-  GP_DEVICE A greatest() const { return Greatest<A>::combine(Packs::greatest(), edge); }
+  GP_DEVICE A greatest() const { return kEdges ? Greatest<A>::combine(Packs::greatest(), edge) : Packs::greatest(); }
   // The sum of the weights, which take the place of the elements where the operation needs only them.
   GP_DEVICE A weigh(OpCode op, A pivot) {
-    if (op != OpCode::kSoftmax) return Packs::weigh(pivot) + weight_in_sum(edge - pivot);
-    edge = weight_of<T>(edge - pivot);
-    return Packs::weigh_in_place(pivot) + edge;
+    if (op != OpCode::kSoftmax) return Packs::weigh(pivot) + (kEdges ? weight_in_sum(edge - pivot) : A(0));
+    if constexpr (kEdges) edge = weight_of<T>(edge - pivot);
+    return Packs::weigh_in_place(pivot) + (kEdges ? edge : A(0));
   }
 
   // `pivot` is what weigh() subtracted, where that is not the row's maximum.
   template <typename... Pivot>
-  GP_DEVICE void store(const Rows<T>& rows, index_t row, const RowSpan<T>& span, int thread, const MaxSum<A>& state,
+  GP_DEVICE void store(const Rows<T>& rows, index_t row, const Span& span, int thread, const MaxSum<A>& state,
                        Pivot... pivot) const {
     if (rows.op == OpCode::kLogSoftmax) {
       store_results(rows, row, span, thread, LogProbability<T>(state));
@@ -228,7 +231,7 @@ struct RegisterRow : RowPacks<T, kPacks> {
 
  private:
   template <typename Result>
-  GP_DEVICE void store_results(const Rows<T>& rows, index_t row, const RowSpan<T>& span, int thread,
+  GP_DEVICE void store_results(const Rows<T>& rows, index_t row, const Span& span, int thread,
                                const Result& result) const {
     if (writes_packs(rows, row, span)) {
       T* const start = &rows.out(row, span.head);
@@ -248,13 +251,13 @@ struct RegisterRow : RowPacks<T, kPacks> {
         write_elements(rows, row, span, pack, result);
       }
     }
-    if (kTakesEdges && thread < span.edges()) rows.out(row, span.col_of_edge(thread)) = result.of_kept(edge);
+    if (kEdges && thread < span.edges()) rows.out(row, span.col_of_edge(thread)) = result.of_kept(edge);
   }
 };
 
 // The results of a pack one by one, from the input.
-template <typename T, typename Result>
-GP_DEVICE void write_elements(const Rows<T>& rows, index_t row, const RowSpan<T>& span, index_t pack,
+template <typename T, bool kEdges, typename Result>
+GP_DEVICE void write_elements(const Rows<T>& rows, index_t row, const RowSpan<T, kEdges>& span, index_t pack,
                               const Result& result) {
   const index_t first = span.col_of(pack);
 #pragma unroll 1

@@ -10,13 +10,13 @@ namespace gp::softmax {
 // kHeldTiles of a block stay in registers. All blocks take one row after the other; tile b + w x grid of a row is the
 // w-th of block b.
 template <int kWarp, typename T, int kHeldTiles>
-GP_KERNEL __launch_bounds__(kMostWorkers<T>, 1)
+GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
     resident_rows_kernel(Rows<T> rows, TileShape shape, RingShape ring_shape, Published<MaxSum<Accum<T>>> published) {
   using W = Warp<kWarp>;
   W::require();
   using A = Accum<T>;
   extern __shared__ __align__(16) unsigned char stage_bytes[];
-  __shared__ MaxSum<A> warp_states[kMostWorkers<T> / kWarp];
+  __shared__ MaxSum<A> warp_states[kMostThreads<T> / kWarp];
   __shared__ MaxSum<A> row_state;
   const TileRing<T> ring(reinterpret_cast<PackOf<T>*>(stage_bytes), shape, ring_shape.workers);
   const int warps = ring_shape.workers / kWarp, stages = ring_shape.stages;
@@ -28,11 +28,12 @@ GP_KERNEL __launch_bounds__(kMostWorkers<T>, 1)
 
   for (index_t row = 0; row < rows.count(); ++row) {
     const RowSpan<T> span(rows, row);
-    const auto fetch = [&](int w) {
-      if (w >= kHeldTiles && w < count) ring.fetch(span, tile_of(w), stage_of(w));
+    const auto fetch = [&](int w, bool read_again) {
+      if (w >= kHeldTiles && w < count) ring.fetch(span, tile_of(w), stage_of(w), read_again);
       end_copy_group();
     };
-    for (int w = kHeldTiles; w < kHeldTiles + stages; ++w) fetch(w);
+    const auto leaves_chip = [&](int w) { return w + stages < count; };
+    for (int w = kHeldTiles; w < kHeldTiles + stages; ++w) fetch(w, leaves_chip(w));
     PackOf<T> held[kHeldTiles][kTilePacks];
 #pragma unroll
     for (int w = 0; w < kHeldTiles; ++w) {
@@ -60,7 +61,7 @@ GP_KERNEL __launch_bounds__(kMostWorkers<T>, 1)
     for (int w = kHeldTiles; w < count; ++w) {
       wait_for_copies(stages - 1);
       take(w, ring.read(span, tile_of(w), stage_of(w)));
-      fetch(w + stages);
+      fetch(w + stages, leaves_chip(w + stages));
     }
 
     state = merge_lanes<W>(state);
@@ -82,7 +83,7 @@ GP_KERNEL __launch_bounds__(kMostWorkers<T>, 1)
       wait_for_copies(stages - 1);
       const PackOf<T>* const source = ring.stage(stage_of(w));
       ring.write(rows, row, span, tile_of(w), [&](int k) { return load_vector(source + k * ring.workers); }, state);
-      fetch(w - stages);
+      fetch(w - stages, false);
     }
 #pragma unroll
     for (int w = kHeldTiles - 1; w >= 0; --w) {

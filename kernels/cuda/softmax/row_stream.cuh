@@ -1,82 +1,111 @@
-// Many long rows, each read once: tiles are dealt round to resident blocks, and a block runs `lag` tiles ahead with the
-// states before it writes a tile. By then the other blocks have published the states of the rest of the row, and the
-// wait for them is hidden behind the tiles between.
+// Many long rows, each read once: the pipeline of gpuport/pipeline.cuh, with states of whole rows in place of a
+// look-back.
+//
+// A tile waits for all tiles of its row. The last of them comes `spread` rounds of the blocks later at most, and every
+// block has published so many tiles ahead of the one that it writes: with plan.ahead >= spread no two blocks wait for
+// each other.
 #pragma once
+
+#include <gpuport/pipeline.cuh>
 
 #include "tile_ring.cuh"
 
 namespace gp::softmax {
 
-// Workers take the tiles; one more warp publishes and gathers states meanwhile. A barrier ends each step: the workers'
-// states are there for that warp, its results for the workers.
-//
-// No two blocks wait for each other: in step j a block has published its tiles up to j - 1 before it waits for the row
-// of its tile j + 1 - lag. The row's last tile comes at most `spread` rounds later, with lag >= spread + 2.
+inline constexpr int kOnTheWay = 3;
+
+// What the warps of a block tell each other about the tile in each stage.
+template <typename A, int kWarps>
+struct RowExchange {
+  MaxSum<A> warps[kMostStages][kWarps], rows[kMostStages];
+  Signal summed[kMostStages], gathered[kMostStages];
+};
+
 template <int kWarp, typename T>
-GP_KERNEL __launch_bounds__(kMostWorkers<T> + kWarp, 1)
-    stream_rows_kernel(Rows<T> rows, TileShape shape, RingShape ring_shape, int lag,
-                       Published<MaxSum<Accum<T>>> published) {
+struct RowWorker {
+  using W = Warp<kWarp>;
+  using A = Accum<T>;
+  const Rows<T>& rows;
+  const TileRing<T>& ring;
+  RowExchange<A, kMostThreads<T> / kWarp>& exchange;
+
+  GP_DEVICE void fill(const Walk& walk) const { ring.fetch(RowSpan<T>(rows, walk.row), walk.tile, walk.stage); }
+
+  GP_DEVICE void sum(const Walk& walk) const {
+    const RowSpan<T> span(rows, walk.row);
+    const auto values = ring.read(span, walk.tile, walk.stage);
+    const A edge = ring.edge(span, walk.tile);
+    const A max = W::template all_reduce<Greatest<A>>(Greatest<A>::combine(values.greatest(), edge));
+    const A pivot = pivot_of(max);
+    const A sum = W::template all_reduce<Sum<A, A>>(values.weigh(pivot) + weight_in_sum(edge - pivot));
+    if (W::lane() == 0) {
+      exchange.warps[walk.stage][W::index()] = {max, sum};
+      exchange.summed[walk.stage].arrive();
+    }
+  }
+
+  GP_DEVICE void finish(const Walk& walk) const {
+    exchange.gathered[walk.stage].wait(walk.round);
+    const MaxSum<A> state = exchange.rows[walk.stage];
+    if (rows.op == OpCode::kLogSumExp) {
+      if (walk.tile == 0 && threadIdx.x == 0) rows.out(walk.row, 0) = T(Normalizer<T>(state).log_sum_exp());
+    } else {
+      const PackOf<T>* const source = ring.stage(walk.stage);
+      const auto packs = [&](int k) { return load_vector(source + k * ring.workers); };
+      ring.write(rows, walk.row, RowSpan<T>(rows, walk.row), walk.tile, packs, state);
+    }
+  }
+};
+
+template <int kWarp, typename A, int kWarps>
+GP_DEVICE void publish_states(const Plan& plan, const Published<MaxSum<A>>& published,
+                              RowExchange<A, kWarps>& exchange) {
+  using W = Warp<kWarp>;
+  Walk walk = plan.begin();
+  for (int left = plan.count(); left > 0; --left, plan.advance(walk)) {
+    exchange.summed[walk.stage].wait(walk.round);
+    const auto of_warp = W::lane() < plan.warps ? exchange.warps[walk.stage][W::lane()] : MaxSum<A>::empty();
+    const MaxSum<A> state = merge_lanes<W>(of_warp);
+    if (W::lane() == 0) published.publish(index_t(walk.row) * plan.tiles + walk.tile, state);
+  }
+}
+
+template <int kWarp, typename A, int kWarps>
+GP_DEVICE void gather_rows(const Plan& plan, const Published<MaxSum<A>>& published, RowExchange<A, kWarps>& exchange) {
+  Walk walk = plan.begin();
+  int row = -1;
+  MaxSum<A> state;
+  for (int left = plan.count(); left > 0; --left, plan.advance(walk)) {
+    if (walk.row != row) {
+      row = walk.row;
+      state = gather<kWarp>(published, index_t(row) * plan.tiles, plan.tiles);
+    }
+    exchange.summed[walk.stage].wait(walk.round);  // every warp has left the tile that had the stage before
+    if (Warp<kWarp>::lane() == 0) {
+      exchange.rows[walk.stage] = state;
+      exchange.gathered[walk.stage].arrive();
+    }
+  }
+}
+
+template <int kWarp, typename T>
+GP_KERNEL __launch_bounds__(kMostThreads<T> + kServiceWarps * kWarp, 1)
+    stream_rows_kernel(Rows<T> rows, TileShape shape, Plan plan, Published<MaxSum<Accum<T>>> published) {
   using W = Warp<kWarp>;
   W::require();
-  using A = Accum<T>;
-  extern __shared__ __align__(16) unsigned char stage_bytes[];
-  __shared__ MaxSum<A> warp_states[2][kMostWorkers<T> / kWarp];
-  __shared__ MaxSum<A> row_states[2];
-  const TileRing<T> ring(reinterpret_cast<PackOf<T>*>(stage_bytes), shape, ring_shape.workers);
-  const int warps = ring_shape.workers / kWarp, stages = ring_shape.stages;
-  const bool works = W::index() < warps;
-  const int items = int(rows.count()) * shape.tiles, step = gridDim.x;
-  const int count = int(blockIdx.x) < items ? (items - int(blockIdx.x) + step - 1) / step : 0;
-  const auto item_of = [&](int j) { return int(blockIdx.x) + j * step; };
-  const auto fetch = [&](int j) {
-    if (j < count) ring.fetch(RowSpan<T>(rows, item_of(j) / shape.tiles), item_of(j) % shape.tiles, j % stages);
-    end_copy_group();
-  };
-
-  if (works) {
-    for (int j = 0; j < stages; ++j) fetch(j);
-  }
-  for (int j = 0; j < count + lag; ++j) {
-    const int late = j - lag;
-    if (works) {
-      if (j < count) {
-        const int item = item_of(j), row = item / shape.tiles, tile = item % shape.tiles;
-        const RowSpan<T> span(rows, row);
-        wait_for_copies(stages - 1 - (late > 0 ? lag : j));
-        const auto values = ring.read(span, tile, j % stages);
-        const A edge = ring.edge(span, tile);
-        const A max = W::template all_reduce<Greatest<A>>(Greatest<A>::combine(values.greatest(), edge));
-        const A pivot = pivot_of(max);
-        const A sum = values.weigh(pivot) + weight_in_sum(edge - pivot);
-        const MaxSum<A> state = {max, W::template all_reduce<Sum<A, A>>(sum)};
-        if (W::lane() == 0) warp_states[j % 2][W::index()] = state;
-      }
-      if (late >= 0) {
-        const int item = item_of(late), row = item / shape.tiles, tile = item % shape.tiles;
-        const MaxSum<A> state = row_states[j % 2];
-        if (rows.op != OpCode::kLogSumExp) {
-          const PackOf<T>* const source = ring.stage(late % stages);
-          const auto packs = [&](int k) { return load_vector(source + k * ring.workers); };
-          ring.write(rows, row, RowSpan<T>(rows, row), tile, packs, state);
-        } else if (tile == 0 && threadIdx.x == 0) {
-          rows.out(row, 0) = T(Normalizer<T>(state).log_sum_exp());
-        }
-        fetch(late + stages);
-      }
-    } else {
-      if (j > 0 && j <= count) {
-        auto state = W::lane() < warps ? warp_states[(j - 1) % 2][W::lane()] : MaxSum<A>::empty();
-        state = merge_lanes<W>(state);
-        if (W::lane() == 0) published.publish(item_of(j - 1), state);
-      }
-      if (late + 1 >= 0 && late + 1 < count) {
-        const int row = item_of(late + 1) / shape.tiles;
-        const MaxSum<A> state = gather<kWarp>(published, index_t(row) * shape.tiles, shape.tiles);
-        if (W::lane() == 0) row_states[(j + 1) % 2] = state;
-      }
+  extern __shared__ RingBytes ring_bytes[];
+  __shared__ RowExchange<Accum<T>, kMostThreads<T> / kWarp> exchange;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < plan.stages; ++stage) {
+      exchange.summed[stage].init(plan.warps);
+      exchange.gathered[stage].init(1);
     }
-    __syncthreads();  // the states of this step are there, those of the last are read
   }
+  __syncthreads();  // the signals are ready; from here on each warp waits for what it needs alone
+  if (W::index() == plan.warps) return publish_states<kWarp>(plan, published, exchange);
+  if (W::index() == plan.warps + 1) return gather_rows<kWarp>(plan, published, exchange);
+  const TileRing<T> ring(reinterpret_cast<PackOf<T>*>(ring_bytes), shape, plan.warps * kWarp);
+  run_worker<kOnTheWay>(plan, RowWorker<kWarp, T>{rows, ring, exchange});
 }
 
 }  // namespace gp::softmax

@@ -70,71 +70,84 @@ void launch_in_stretches(const Call& call) {
          View2<const State>{data, call.rows, splits, splits, 1}, stretch);
 }
 
-// By what a block may have of shared memory.
+// By what a block may have of shared memory: the ring fills it. AMD: not measured; one block of few waves leaves the
+// unit's others to a second block. CPU: few threads, because each costs a context of the emulator.
 struct RingPolicy {
   Target target;
   int least_shared_bytes;
-  int workers;
+  int threads;  // workers of a block
   int most_stages;
   int most_blocks;
 };
 constexpr int kAnyNumber = std::numeric_limits<int>::max();
+constexpr RingPolicy kRingPolicies[] = {
+    {Target::kCuda, 160 << 10, 512, kMostStages, kAnyNumber},
+    {Target::kCuda, 96 << 10, 256, kMostStages, kAnyNumber},
+    {Target::kCuda, 0, 128, kMostStages, kAnyNumber},
+    {Target::kAmd, 0, 128, kMostStages, kAnyNumber},
+    {Target::kCpu, 0, 64, 7, 8},
+};
 // Tiles of a block that few rows keep in registers: 16 of them a worker for each.
 template <typename T>
 constexpr int kHeldTiles = kIsReducedFloat<T> ? 1 : 2;
 constexpr index_t kMostTiles = 1 << 30;  // counted in 32 bits
-constexpr int kStaticBytes = 2048;       // what the kernels have besides the ring
-constexpr int kLeastLag = 3;
-constexpr int kStagesAhead = 2;  // beyond the tiles between reading and writing: in flight, or just arrived
-constexpr RingPolicy kRingPolicies[] = {
-    {Target::kCuda, 160 << 10, 512, kMostPendingGroups, kAnyNumber},
-    {Target::kCuda, 96 << 10, 256, kMostPendingGroups, kAnyNumber},
-    {Target::kCuda, 0, 128, kMostPendingGroups, kAnyNumber},
-    {Target::kAmd, 0, 128, kMostPendingGroups, kAnyNumber},
-    {Target::kCpu, 0, 64, 6, 8},
+constexpr int kStaticBytes = 2560;       // what the kernels have besides the ring
+
+template <int kWarp, typename T>
+struct TileLaunch {
+  using State = MaxSum<Accum<T>>;
+  const Call& call;
+  TileShape shape;
+  int threads, stages;
+  index_t most_blocks;
+
+  std::size_t ring_bytes() const { return std::size_t(stages * shape.packs) * kVectorBytes; }
+
+  // The rows stream through if their tiles are near enough to each other.
+  bool stream() const {
+    static Residency& residency = *new Residency;  // never destroyed: calls may come late
+    const auto kernel = stream_rows_kernel<kWarp, T>;
+    Grid grid = {call.rows * shape.tiles, threads + kServiceWarps * kWarp, ring_bytes()};
+    const index_t fit = residency.blocks(kernel, call, grid.threads, grid.shared_bytes);
+    grid.blocks = std::min({grid.blocks, fit, most_blocks});
+    Plan plan{threads / kWarp, stages - kOnTheWay - 1, stages, 0, shape.tiles, 0, int(call.rows) * shape.tiles};
+    if ((shape.tiles - 2) / grid.blocks + 1 > plan.ahead) return false;
+    plan.deal_to(grid.blocks);
+    const Workspace workspace(call, 0, std::size_t(plan.items) * Published<State>::kWords);
+    launch_resident(kernel, call, grid, rows_of<T>(call), shape, plan,
+                    Published<State>{workspace.tagged(), workspace.tag()});
+    return true;
+  }
+
+  void keep() const {
+    static Residency& residency = *new Residency;
+    const auto kernel = resident_rows_kernel<kWarp, T, kHeldTiles<T>>;
+    const index_t fit = residency.blocks(kernel, call, threads, ring_bytes());
+    const Grid grid = {std::min({index_t(shape.tiles), fit, most_blocks}), threads, ring_bytes()};
+    const Workspace workspace(call, 0, std::size_t(call.rows * grid.blocks) * Published<State>::kWords);
+    launch_resident(kernel, call, grid, rows_of<T>(call), shape, RingShape{threads, stages},
+                    Published<State>{workspace.tagged(), workspace.tag()});
+  }
 };
 
-// Whether the rows could be split over tiles; if so they have been.
 template <int kWarp, typename T>
-bool launch_in_tiles(const Call& call) {
-  using State = MaxSum<Accum<T>>;
+void launch_split(const Call& call) {
   const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
   const RingPolicy& policy =
       *std::find_if(std::begin(kRingPolicies), std::end(kRingPolicies),
                     [&](const RingPolicy& p) { return p.target == kTarget && shared_bytes >= p.least_shared_bytes; });
-  const int workers = std::min(policy.workers, kMostWorkers<T>);
-  const index_t tile_packs = index_t(workers) * kTilePacks;
-  const int tile_bytes = int(tile_packs) * kVectorBytes;
-  const index_t tiles = (call.cols / kPackItems<T> + tile_packs - 1) / tile_packs;
-  if (!reads_packs(call) || tiles < 2 || call.rows * tiles > kMostTiles) return false;
-  const TileShape shape = {tile_packs, int(tiles)};
-  const RingShape ring = {workers, std::min((shared_bytes - kStaticBytes) / tile_bytes, policy.most_stages)};
-  const auto rows = rows_of<T>(call);
-  Grid grid = {0, workers + kWarp, std::size_t(ring.stages) * tile_bytes};
-
-  static Residency streaming, resident;
-  const auto stream = stream_rows_kernel<kWarp, T>;
-  grid.blocks = std::min({streaming.blocks(stream, call, grid.threads, grid.shared_bytes), call.rows * tiles,
-                          index_t(policy.most_blocks)});
-  const index_t lag = std::max<index_t>(kLeastLag, (tiles - 2) / grid.blocks + 3);
-  if (lag + kStagesAhead <= ring.stages) {
-    const Workspace workspace(call, 0, std::size_t(call.rows * tiles) * Published<State>::kWords);
-    launch_resident(stream, call, grid, rows, shape, ring, int(lag),
-                    Published<State>{workspace.tagged(), workspace.tag()});
-    return true;
-  }
-  const auto kernel = resident_rows_kernel<kWarp, T, kHeldTiles<T>>;
-  grid.threads = workers;
-  grid.blocks = std::min(resident.blocks(kernel, call, grid.threads, grid.shared_bytes), index_t(policy.most_blocks));
-  const Workspace workspace(call, 0, std::size_t(call.rows * grid.blocks) * Published<State>::kWords);
-  launch_resident(kernel, call, grid, rows, shape, ring, Published<State>{workspace.tagged(), workspace.tag()});
-  return true;
+  const int threads = std::min(policy.threads, kMostThreads<T>);
+  const index_t packs = index_t(threads) * kTilePacks;
+  const index_t tiles = (call.cols / kPackItems<T> + packs - 1) / packs;
+  if (!reads_packs(call) || tiles < 2 || call.rows * tiles > kMostTiles) return launch_in_stretches<kWarp, T>(call);
+  const int fit = (shared_bytes - kStaticBytes) / int(packs * kVectorBytes);
+  const TileLaunch<kWarp, T> tile_launch{
+      call, {packs, int(tiles)}, threads, std::min(fit, policy.most_stages), policy.most_blocks};
+  if (!tile_launch.stream()) tile_launch.keep();
 }
 
 void split_row(const Call& call) {
-  visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
-    if (!launch_in_tiles<kWarp, T>(call)) launch_in_stretches<kWarp, T>(call);
-  });
+  visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() { launch_split<kWarp, T>(call); });
 }
 
 }  // namespace gp::softmax

@@ -12,7 +12,7 @@ namespace gp::softmax {
 
 inline constexpr int kTilePacks = 4;
 template <typename T>
-inline constexpr int kMostWorkers = sizeof(T) == 8 ? 256 : 512;  // of a block; float64 takes twice the registers
+inline constexpr int kMostThreads = sizeof(T) == 8 ? 256 : 512;  // of a block; float64 takes twice the registers
 
 struct RingShape {
   int workers;  // threads
@@ -50,13 +50,15 @@ struct TileRing {
     return col < 0 ? -infinity<A>() : A(span.start[col]);
   }
 
-  GP_DEVICE void fetch(const RowSpan<T>& span, int tile, int stage_index) const {
+  // `hint`: nothing, or whether the tile will be read again.
+  template <typename... Hint>
+  GP_DEVICE void fetch(const RowSpan<T>& span, int tile, int stage_index, Hint... hint) const {
     PackOf<T>* const target = stage(stage_index);
     const auto* const body = reinterpret_cast<const PackOf<T>*>(span.start + span.head);
 #pragma unroll
     for (int k = 0; k < kTilePacks; ++k) {
       const index_t pack = pack_of(tile, k);
-      if (pack < span.packs) copy_async(target + k * workers, body + pack);
+      if (pack < span.packs) copy_async(target + k * workers, body + pack, hint...);
     }
   }
 
@@ -121,17 +123,24 @@ GP_DEVICE MaxSum<A> gather(const Published<MaxSum<A>>& published, index_t first,
   for (int begin = W::lane(); begin < count; begin += kInFlight * kWarp) {
     const auto slot_of = [&](int i) { return published.at(first + begin + i * kWarp); };
     typename Slots::Slot contents[kInFlight];
+    MaxSum<A> states[kInFlight];
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
       if (begin + i * kWarp < count) contents[i] = Slots::load(slot_of(i));
     }
+    A max = state.max;
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
+      states[i] = MaxSum<A>::empty();
       if (begin + i * kWarp < count) {
-        const bool complete = published.is_complete(contents[i]);
-        state = MergeMaxSum<A>::combine(state, complete ? Slots::value(contents[i]) : published.wait_for(slot_of(i)));
+        states[i] = published.is_complete(contents[i]) ? Slots::value(contents[i]) : published.wait_for(slot_of(i));
       }
+      max = Greatest<A>::combine(max, states[i].max);
     }
+    const A pivot = pivot_of(max);
+    state = {max, state.sum * weight_in_sum(state.max - pivot)};
+#pragma unroll
+    for (const MaxSum<A>& of_slot : states) state.sum += of_slot.sum * weight_in_sum(of_slot.max - pivot);
   }
   W::sync();  // the lanes have waited for different slots
   return merge_lanes<W>(state);

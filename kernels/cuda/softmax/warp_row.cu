@@ -6,16 +6,21 @@
 
 namespace gp::softmax {
 
-// A kernel for rows of up to `cols` columns. Its groups have as many lanes as the row has packs, but no more than the
-// narrowest warp has, so that one choice serves devices of either width.
+// A kernel for rows of up to `cols` columns. Its groups have as many lanes as the row has `packs` of packs, but no more
+// than the narrowest warp has, so that one choice serves devices of either width.
 struct WarpRowPolicy {
   int cols;
+  int packs;    // of a lane at least
   int rows;     // of a group, loaded before the first is looked at
   int threads;  // of a block
+  bool edges;   // takes rows that are not a whole number of aligned packs
 };
-// Several short rows keep as many loads in flight as one long row, and share the work of finding them. A block gives
-// its registers back when its last row is written: long rows, which take many, get small blocks.
-constexpr WarpRowPolicy kWarpRow[] = {{32, 2, 128}, {128, 2, 128}, {256, 1, 128}, {1024, 1, 64}, {2048, 1, 32}};
+// H200. Few elements a lane cost more in finding the row and in shuffles than they take to arrive: two packs and two
+// rows halve that. Long rows take many registers, which a block gives back when its last row is written: small blocks.
+constexpr WarpRowPolicy kWarpRow[] = {
+    {32, 1, 2, 128, false}, {128, 2, 2, 128, false}, {256, 2, 1, 128, false},
+    {256, 2, 1, 128, true}, {1024, 4, 1, 32, true},  {2048, 8, 1, 32, true},
+};
 // Resident on a multiprocessor at least: 12 warps, which is 170 registers a thread. Without a bound the compiler aims
 // for more warps and spills float64. AMD's compiler takes the number for waves, and needs none.
 template <int kThreads>
@@ -26,7 +31,7 @@ constexpr int kMostLanes = 32;
 template <typename T>
 constexpr int kMostCols = sizeof(T) == 8 ? 256 : 2048;
 
-template <int kWarp, typename T, int kLanes, int kPacks, int kRows, int kThreads>
+template <int kWarp, typename T, int kLanes, int kPacks, int kRows, int kThreads, bool kEdges>
 GP_KERNEL __launch_bounds__(kThreads, kLeastBlocks<kThreads>) warp_row_kernel(Rows<T> rows) {
   Warp<kWarp>::require();
   using A = Accum<T>;
@@ -35,10 +40,10 @@ GP_KERNEL __launch_bounds__(kThreads, kLeastBlocks<kThreads>) warp_row_kernel(Ro
   const int lane = Group::lane();
   const index_t step = index_t(gridDim.x) * (kGroups * kRows);
   for (index_t first = index_t(blockIdx.x) * (kGroups * kRows) + Group::index(); first < rows.count(); first += step) {
-    RegisterRow<T, kLanes, kPacks> values[kRows];
+    RegisterRow<T, kLanes, kPacks, kEdges> values[kRows];
     A max[kRows], sum[kRows];
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) values[r].load(RowSpan<T>(rows, first + r * kGroups), lane);
+    for (int r = 0; r < kRows; ++r) values[r].load(RowSpan<T, kEdges>(rows, first + r * kGroups), lane);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) max[r] = Group::template all_reduce<Greatest<A>>(values[r].greatest());
 #pragma unroll
@@ -53,7 +58,7 @@ GP_KERNEL __launch_bounds__(kThreads, kLeastBlocks<kThreads>) warp_row_kernel(Ro
       if (rows.op == OpCode::kLogSumExp) {
         if (lane == 0) rows.out(row, 0) = T(Normalizer<T>(state).log_sum_exp());
       } else {
-        values[r].store(rows, row, RowSpan<T>(rows, row), lane, state);
+        values[r].store(rows, row, RowSpan<T, kEdges>(rows, row), lane, state);
       }
     }
   }
@@ -85,14 +90,16 @@ bool has_no_edges(const Call& call) {
 template <int kWarp, typename T, int kPolicy = 0>
 void launch_warp_row(const Call& call) {
   constexpr WarpRowPolicy kThis = kWarpRow[kPolicy];
-  constexpr int kPacks = kThis.cols / kPackItems<T>, kLanes = kPacks < kMostLanes ? kPacks : kMostLanes;
-  constexpr bool kIsLast = kThis.cols == kMostCols<T>;
+  constexpr int kPacks = kThis.cols / kPackItems<T>;
+  constexpr int kLanes = kPacks / kThis.packs < kMostLanes ? kPacks / kThis.packs : kMostLanes;
+  static_assert(!kThis.edges || kLanes >= RowSpan<T>::kMostEdges);
+  constexpr bool kIsLast = kThis.cols == kMostCols<T> && kThis.edges;
   if constexpr (!kIsLast) {
-    const bool fits = call.cols <= kThis.cols && (kLanes >= RowSpan<T>::kMostEdges || has_no_edges<T>(call));
+    const bool fits = call.cols <= kThis.cols && (kThis.edges || has_no_edges<T>(call));
     if (!fits) return launch_warp_row<kWarp, T, kPolicy + 1>(call);
   }
   const index_t groups = (call.rows + kThis.rows - 1) / kThis.rows;
-  launch(warp_row_kernel<kWarp, T, kLanes, kPacks / kLanes, kThis.rows, kThis.threads>, call,
+  launch(warp_row_kernel<kWarp, T, kLanes, kPacks / kLanes, kThis.rows, kThis.threads, kThis.edges>, call,
          groups_for(groups, kLanes, kThis.threads), rows_of<T>(call));
 }
 
