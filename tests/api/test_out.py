@@ -163,4 +163,7 @@ def test_any_layout_of_both(shape: list[int], data: st.DataObject, op: str) -> N
     expected = call(x.copy(), axis=axis)
     out = laid_out(expected.shape)
     call(x, axis=axis, out=out)
-    np.testing.assert_array_equal(out, expected)
+    if op == "softmax":  # which kernel takes a row depends on x's layout
+        np.testing.assert_allclose(out, expected, rtol=2e-6)
+    else:
+        np.testing.assert_array_equal(out, expected)

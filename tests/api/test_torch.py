@@ -199,7 +199,8 @@ def test_kinds_mix_on_one_device() -> None:
     x = torch.arange(6, dtype=torch.float32)
     out = np.empty(6, np.float32)
     assert gpuport.softmax(x, mask=np.ones(6, bool), out=out) is out
-    np.testing.assert_array_equal(out, gpuport.softmax(x).numpy())
+    # A mask has a kernel of its own.
+    np.testing.assert_allclose(out, gpuport.softmax(x).numpy(), rtol=2e-6)
 
 
 def test_parameters_under_no_grad() -> None:
