@@ -87,7 +87,7 @@ def test_what_was_refused_stays_refused() -> None:
     with pytest.raises(ValueError, match="shape"):
         gpuport.inclusive_scan(x, out=np.empty(99, np.float32))
     out.flags.writeable = False
-    with pytest.raises(ValueError, match="read-only|writ"):
+    with pytest.raises(ValueError, match=r"read-only|writ"):
         gpuport.inclusive_scan(x, out=out)
     np.testing.assert_array_equal(memory, before)
 
