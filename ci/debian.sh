@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs, on Debian 12 or 13, the compilers that a bare machine lacks: C++, Python, HIP for AMD, clang 19.
+# Installs, on Debian 12 or 13, the compilers that a bare machine lacks: C++, Python, HIP for AMD, clang 19; and ccache.
 # Does nothing where they are all there. nvcc is not in Debian; ci/nvcc.sh gets it.
 set -euo pipefail
 
@@ -8,6 +8,7 @@ missing() { ! command -v "$1" >/dev/null; }
 packages=()
 missing g++ && packages+=(g++)
 missing git && packages+=(git)
+missing ccache && packages+=(ccache)
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then packages+=(python3); fi
 # Debian splits venv and the headers from its Python.
 if missing python3 || [[ $(command -v python3) == /usr/bin/python3 ]]; then
