@@ -144,7 +144,10 @@ def test_a_damaged_entry_is_made_again(project: Path, empty_cache: Path, damage:
     (entry,) = empty_cache.glob("1/*")
     module, record = entry / "module.so", entry / cache.RECORD
     if damage == "cut":
-        module.write_bytes(module.read_bytes()[:100])
+        # Beside it, then in its place: this process has the file mapped until its end.
+        torn = module.with_suffix(".torn")
+        torn.write_bytes(module.read_bytes()[:100])
+        torn.replace(module)
     elif damage == "no record":
         record.unlink()
     elif damage == "no file":

@@ -57,13 +57,15 @@ struct dim3 {
 // must not find each other's variables. Or it is a library that modules of one process share, and they must.
 #if defined(GPUPORT_SIMT_LIBRARY)
 #define GPUPORT_SIMT_RUNTIME __attribute__((visibility("default")))
+// initial-exec makes an access one instruction, also in a shared library that is loaded late. It takes from a small
+// part of every thread's memory that the loader sets aside once: there is one such library in a process.
+#define GPUPORT_SIMT_STATE __attribute__((tls_model("initial-exec"))) GPUPORT_SIMT_RUNTIME
 #else
 #define GPUPORT_SIMT_RUNTIME __attribute__((visibility("hidden")))
+#define GPUPORT_SIMT_STATE GPUPORT_SIMT_RUNTIME
 #endif
 // What has CUDA's name in the source has one of its own in a symbol table: a process may also hold NVIDIA's runtime.
 #define GPUPORT_SIMT_SYMBOL(name) __asm__("gpuport_simt_" #name)
-// initial-exec makes an access one instruction, also in a shared library that is loaded late.
-#define GPUPORT_SIMT_STATE __attribute__((tls_model("initial-exec"))) GPUPORT_SIMT_RUNTIME
 
 // Real variables and no macros: host code has locals called `blockDim` and structs with a member `warpSize`.
 extern __thread uint3 threadIdx GPUPORT_SIMT_SYMBOL(threadIdx) GPUPORT_SIMT_STATE;
