@@ -21,20 +21,13 @@ struct TwoSum {
       error += (sum - (next - added)) + (x - added);
       sum = next;
     }
-    // 64 bits do not fit a double: both halves do.
-    GP_DEVICE void push(std::int64_t x) {
-      push(double(x >> 32) * 0x1p32);
-      push(double(x & 0xffffffff));
-    }
-    GP_DEVICE void push(std::uint64_t x) {
-      push(double(x >> 32) * 0x1p32);
-      push(double(x & 0xffffffff));
-    }
     // One element more at the right.
     template <typename T>
     GP_DEVICE void operator()(index_t, T x) {
       if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t>) {
-        push(x);
+        // 64 bits do not fit a double: both halves do, of which the upper has the sign.
+        push(double(x >> 32) * 0x1p32);
+        push(double(x & 0xffffffff));
       } else if constexpr (kIsReducedFloat<T>) {
         push(double(float(x)));
       } else {

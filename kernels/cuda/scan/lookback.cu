@@ -1,5 +1,6 @@
 // scan.lookback: one launch; each block scans one tile, and looks back over the tiles before it for what to add
-// (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016). The default for short rows.
+// (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016). The default where
+// short_rows and pipelined are not.
 // A tile publishes its aggregate (A) at once; the last of each window of tiles also its inclusive prefix (P). A tile's
 // prefix is the P of the window before and the A's of its own, folded in a fixed order. So there is one wait for a row
 // of one window, and floats repeat bit for bit. Reads and writes each element once.

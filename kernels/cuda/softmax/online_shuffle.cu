@@ -1,6 +1,5 @@
 // softmax.online_shuffle: one block a row, running (max, sum), merged by warp shuffles.
-// Reads each row twice, writes it once. Every thread holds the row's state. The default for rows longer than a warp
-// handles well.
+// Reads each row twice, writes it once. Every thread holds the row's state.
 #include "online.cuh"
 
 namespace gp::softmax {

@@ -11,13 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from gpuport.cli.progress import counting
 from gpuport.errors import BackendUnavailableError
 from gpuport.inspection import Inspection
 from gpuport.inspection.report import LEGEND, console, print_inspection
 from gpuport.loading import ahead
+from gpuport.loading.archs import backend_of
 from gpuport.loading.request import Request, make_request
 
 BACKENDS = ("cpu", "cuda", "hip")
@@ -28,7 +28,7 @@ def _by_backend(backends: Iterable[str], archs: Iterable[str]) -> dict[str, tupl
     asked = list(dict.fromkeys(backends))
     found: dict[str, tuple[str, ...]] = dict.fromkeys(asked, ())
     for arch in dict.fromkeys(name for word in archs for name in word.split(",") if name):
-        backend = ahead.backend_of(arch)
+        backend = backend_of(arch)
         if asked and backend not in asked:
             raise ValueError(f"--arch {arch} is of the backend {backend}, which is not asked for")
         found[backend] = (*found.get(backend, ()), arch)
@@ -60,14 +60,7 @@ def _jobs(
 
 
 def _run(jobs: list[ahead.Job], folder: Path, *, show_progress: bool) -> list[ahead.Built]:
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    progress = counting()
     results = []
     with progress if show_progress else nullcontext():
         task = progress.add_task("compiling", total=len(jobs))

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import gpuport
 from gpuport.cli.check_report import print_report
+from gpuport.cli.progress import counting
 from gpuport.testing import Cell, Step, Target, sweep_kernels, targets
 
 if TYPE_CHECKING:
@@ -129,14 +128,7 @@ def _own_steps(
 
 
 def _run(report: Report, steps: Iterable[Step], *, show_progress: bool) -> None:
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    progress = counting()
     cells: dict[int, Cell] = {}
     with progress if show_progress else nullcontext():
         task = progress.add_task("")

@@ -58,17 +58,6 @@ class Built:
     refusal: str = ""
 
 
-def backend_of(arch: str) -> str:
-    """The backend that an architecture belongs to; ValueError where it is none's."""
-    for backend, check in (("cuda", cuda.check_archs), ("hip", hip.check_archs)):
-        try:
-            check([arch])
-        except ValueError:
-            continue
-        return backend
-    raise ValueError(f"{arch!r} is no architecture such as sm_90, compute_90 or gfx90a")
-
-
 def require_compiler(backend: str) -> None:
     """BackendUnavailableError, with the reason, where nothing compiles for the backend."""
     if backend == CPU:

@@ -13,6 +13,7 @@ from gpuport._backends import ordinals
 from gpuport._view import Place
 from gpuport.errors import BackendUnavailableError
 from gpuport.loading import cache
+from gpuport.loading.archs import check_archs
 from gpuport.loading.hashing import blake2b
 from gpuport.loading.module import Module
 from gpuport.loading.records import ModuleRecord
@@ -62,8 +63,8 @@ def load_gpu(request: Request, device: int, warp_size: int | None) -> Module:
     from gpuport.loading.driver import driver
 
     backend, place = request.backend, Place(request.backend, device)
-    compile_, identity, check = _compiler(backend)
-    archs = check(request.archs)
+    compile_, identity = _compiler(backend)
+    archs = check_archs(backend, request.archs)
     missing: BackendUnavailableError | None = None
     try:
         found = driver(backend)
@@ -90,8 +91,8 @@ def load_gpu(request: Request, device: int, warp_size: int | None) -> Module:
     return _load(request, identity, compile_, use)
 
 
-def _compiler(backend: str) -> tuple[Compile, list[str], Callable[[Any], tuple[str, ...]]]:
-    """How a GPU backend compiles, what that depends on, and the check of its architectures."""
+def _compiler(backend: str) -> tuple[Compile, list[str]]:
+    """How a GPU backend compiles, and what that depends on."""
     if backend == "hip":
         from gpuport.loading import hip, hip_toolchain
 
@@ -99,7 +100,7 @@ def _compiler(backend: str) -> tuple[Compile, list[str], Callable[[Any], tuple[s
             tools = hip_toolchain.find_tools()
             return hip.compile_module(request, project, request.archs, tools, folder)
 
-        return compile_hip, hip_toolchain.toolchain_identity(), hip.check_archs
+        return compile_hip, hip_toolchain.toolchain_identity()
     from gpuport.loading import cuda, cuda_toolchain
 
     tools = cuda_toolchain.find_tools()
@@ -107,7 +108,7 @@ def _compiler(backend: str) -> tuple[Compile, list[str], Callable[[Any], tuple[s
     def compile_cuda(request: Request, project: Project, folder: Path) -> ModuleRecord:
         return cuda.compile_module(request, project, request.archs, tools, folder)
 
-    return compile_cuda, cuda_toolchain.toolchain_identity(tools), cuda.check_archs
+    return compile_cuda, cuda_toolchain.toolchain_identity(tools)
 
 
 def _load(request: Request, toolchain: Sequence[str], compile_: Compile, use: Use) -> Module:

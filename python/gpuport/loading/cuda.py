@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from gpuport.loading.request import VIRTUAL, Project, Request
 from gpuport.loading.sources import live_files
 
 _STANDARD = re.compile(r"--?std[= ]")
-_ARCH = re.compile(r"(sm|compute)_(\d{2,3}[af]?)")
 # Headers that nvcc's users include and NVRTC has built in, or has no use for.
 _BUILT_IN = (
     "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "cuda.h", "assert.h",
@@ -58,14 +57,6 @@ def standard_headers() -> dict[str, bytes]:
     texts.update({"float.h": guard + _FLOATS, "cfloat": guard + _FLOATS})
     texts.update({"stddef.h": guard, "cstddef": guard})
     return {name: text.encode() for name, text in texts.items()}
-
-
-def check_archs(archs: Iterable[str]) -> tuple[str, ...]:
-    """ValueError for what is none of NVIDIA's architectures."""
-    for arch in archs:
-        if not _ARCH.fullmatch(arch):
-            raise ValueError(f"{arch!r} is no CUDA architecture such as sm_90 or compute_90")
-    return tuple(dict.fromkeys(archs))
 
 
 def compile_module(

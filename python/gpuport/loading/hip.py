@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,16 +17,6 @@ from gpuport.loading.overlay import Overlay, write_overlay
 from gpuport.loading.records import ModuleRecord
 from gpuport.loading.reflection import Reflection, device_records
 from gpuport.loading.request import Project, Request
-
-_ARCH = re.compile(r"gfx[0-9a-f]{3,4}(?::(?:xnack|sramecc)[+-])*")
-
-
-def check_archs(archs: Iterable[str]) -> tuple[str, ...]:
-    """ValueError for what is none of AMD's architectures."""
-    for arch in archs:
-        if not _ARCH.fullmatch(arch):
-            raise ValueError(f"{arch!r} is no AMD architecture such as gfx90a")
-    return tuple(dict.fromkeys(archs))
 
 
 def compile_module(

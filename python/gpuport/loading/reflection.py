@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from struct import Struct
 
@@ -21,14 +22,14 @@ def _unpack(data: bytes) -> list[tuple[int, ...]]:
     return [record for record in _RECORD.iter_unpack(data) if record[3]]
 
 
-class Tables:
+class Tables(ABC):
     """What both kinds of code have in common."""
 
     symbols: list[str]
 
+    @abstractmethod
     def records(self, symbol: str) -> list[tuple[int, ...]] | None:
         """(kind, element, read-only, size, alignment, element size) each; None if not there."""
-        raise NotImplementedError
 
     def parameters(
         self, symbol: str, names: tuple[str, ...], types: tuple[str, ...]

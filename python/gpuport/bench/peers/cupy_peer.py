@@ -1,12 +1,11 @@
 """CuPy, through its public functions with `out=` where they have one."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import cupy
 
 from gpuport.bench.calls import UnsupportedError
-from gpuport.bench.peers.peer import Prepared
+from gpuport.bench.peers.peer import Made, Prepared, prepare_from
 from gpuport.bench.rig import BufferSet, Rig
 from gpuport.specs.workloads import Workload
 
@@ -19,20 +18,10 @@ class CupyPeer:
         self._stream = cupy.cuda.ExternalStream(rig.stream)
 
     def prepare(self, work: Workload, sets: Sequence[BufferSet], rig: Rig) -> Prepared:
-        make = _CALLS.get(f"{work.family}.{work.op}")
-        if make is None:
-            raise UnsupportedError(f"CuPy has no {work.op} of the family {work.family}")
         if work.shape.dtype == "bfloat16":
             raise UnsupportedError("CuPy has no bfloat16")
         self._stream.use()
-        what, note, calls = "", "", []
-        for each in sets:
-            call, what, note = make(work, each)
-            calls.append([call])
-        return Prepared(calls, what, note)
-
-
-Made = tuple[Callable[[], Any], str, str]
+        return prepare_from(_CALLS, "CuPy", work, sets)
 
 
 def _sum(work: Workload, each: BufferSet) -> Made:

@@ -1,10 +1,10 @@
 """A peer library, whether it is here, and how one of its calls is prepared."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Protocol
+from typing import Any, Protocol
 
 from gpuport.bench.calls import Steps, UnsupportedError
 from gpuport.bench.rig import BufferSet, Rig
@@ -31,6 +31,25 @@ class Prepared:
     note: str = ""
     temporary_bytes: int | None = None
     has_count: bool = False
+
+
+# One call, the name of what is called, and what its time covers besides.
+Made = tuple[Callable[[], Any], str, str]
+
+
+def prepare_from(
+    table: Mapping[str, Callable[[Workload, BufferSet], Made]],
+    library: str,
+    work: Workload,
+    sets: Sequence[BufferSet],
+) -> Prepared:
+    """By a table of what a library's public functions can do, as "family.operation"."""
+    make = table.get(f"{work.family}.{work.op}")
+    if make is None:
+        raise UnsupportedError(f"{library} has no {work.op} of the family {work.family}")
+    made = [make(work, each) for each in sets]
+    _, what, note = made[-1]
+    return Prepared([[call] for call, _, _ in made], what, note)
 
 
 class Peer(Protocol):

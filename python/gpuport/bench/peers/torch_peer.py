@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from gpuport.bench.calls import UnsupportedError
-from gpuport.bench.peers.peer import Prepared
+from gpuport.bench.peers.peer import Made, Prepared, prepare_from
 from gpuport.bench.rig import BufferSet, DeviceMemory, Rig
 from gpuport.specs.workloads import Workload
 from gpuport.testing.dtypes import is_float
@@ -28,21 +28,10 @@ class TorchPeer:
         self._stream = torch.cuda.ExternalStream(rig.stream)
 
     def prepare(self, work: Workload, sets: Sequence[BufferSet], rig: Rig) -> Prepared:
-        make = _CALLS.get(f"{work.family}.{work.op}")
-        if make is None:
-            raise UnsupportedError(f"PyTorch has no {work.op} of the family {work.family}")
         # All later work of this process goes to the rig's stream, so that a timed call does not
         # have to switch to it.
         torch.cuda.set_stream(self._stream)
-        what, note = "", ""
-        calls = []
-        for each in sets:
-            call, what, note = make(work, each)
-            calls.append([call])
-        return Prepared(calls, what, note)
-
-
-Made = tuple[Callable[[], Any], str, str]
+        return prepare_from(_CALLS, "PyTorch", work, sets)
 
 
 def _sum(work: Workload, each: BufferSet) -> Made:
