@@ -38,6 +38,7 @@ class Facts(NamedTuple):
 
     layout: Hashable
     address: int
+    room: int = sys.maxsize  # bytes from the address to the end of its memory
 
 
 @dataclass(slots=True)
@@ -134,17 +135,10 @@ def _torch_library() -> _Library:
     def facts(tensor: Any) -> Facts | None:
         if not tensor.is_cuda or tensor.requires_grad or tensor.is_neg():
             return None
-        address = tensor.data_ptr()
-        # The storage may have been resized since.
-        layout = (
-            tensor.dtype,
-            tensor.shape,
-            tensor.stride(),
-            tensor.get_device(),
-            tensor.untyped_storage().nbytes(),
-            address & 15,
-        )
-        return Facts(layout, address)
+        address, storage = tensor.data_ptr(), tensor.untyped_storage()
+        layout = (tensor.dtype, tensor.shape, tensor.stride(), tensor.get_device(), address & 15)
+        # A storage can be resized after the tensor was made.
+        return Facts(layout, address, storage.nbytes() - (address - storage.data_ptr()))
 
     def stream(tensor: Any) -> int:
         if raw_stream is not None:
@@ -210,16 +204,22 @@ class _Plan(NamedTuple):
     """One launch, with what must hold of the arrays' addresses besides their layouts."""
 
     launch: Callable[[int, int, int], None]  # addresses of x and of the result, stream
-    # Bytes from the addresses of x and out on: first and past the last. None: out is x itself.
-    reach: tuple[int, int, int, int] | None
+    x: tuple[int, int]  # bytes that it takes up, from its address on: first and past the last
+    out: tuple[int, int]
+    in_place: bool  # out is x itself; else no byte may be of both
     make: Callable[[Any, int], tuple[Any, int]]  # the result, where out= was not given
     finish: Callable[[Any, Any, int], Any]
 
-    def fits(self, x: int, out: int) -> bool:
-        if self.reach is None:
-            return x == out
-        x_low, x_high, out_low, out_high = self.reach
-        return x + x_high <= out + out_low or out + out_high <= x + x_low
+    def takes(self, x: Facts) -> bool:
+        return self.x[1] <= x.room
+
+    def writes(self, x: Facts, out: Facts) -> bool:
+        if self.out[1] > out.room:
+            return False
+        distance = out.address - x.address
+        if self.in_place:
+            return distance == 0
+        return distance + self.out[0] >= self.x[1] or distance + self.out[1] <= self.x[0]
 
 
 _plans: dict[Hashable, _Plan | None] = {}
@@ -258,14 +258,14 @@ def replayed(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         if plan is _NEW:
             return _first(function, args, kwargs, tuple(key), library, facts, out_facts)
-        if plan is None:
+        if plan is None or not plan.takes(facts):
             return function(*args, **kwargs)
         stream = library.stream(x)
         if out_facts is None:
             made, address = plan.make(x, stream)
             plan.launch(facts.address, address, stream)
             return cast("R", plan.finish(x, made, stream))
-        if not plan.fits(facts.address, out_facts.address):
+        if not plan.writes(facts, out_facts):
             return function(*args, **kwargs)
         plan.launch(facts.address, out_facts.address, stream)
         if library.written is not None:
@@ -320,13 +320,11 @@ def _plan_of(
         device,
         0,
     )
-    reach: tuple[int, int, int, int] | None = (*_reach(source), *_reach(target))
-    if out_facts is not None and source.address == target.address:
-        if not source.is_same_as(target):
-            return None
-        reach = None
+    in_place = out_facts is not None and source.address == target.address
+    if in_place and not source.is_same_as(target):
+        return None
     make = library.maker(site.kind, target.shape, target.dtype)
-    return _Plan(prepared.launch, reach, make, site.kind.finish)
+    return _Plan(prepared.launch, _reach(source), _reach(target), in_place, make, site.kind.finish)
 
 
 def _offset(address: int, base: int) -> int:

@@ -92,6 +92,32 @@ def test_what_was_refused_stays_refused() -> None:
     np.testing.assert_array_equal(memory, before)
 
 
+def test_memory_that_became_too_small_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a tensor's is whose storage was resized: the whole way refuses it by name."""
+    x, out = np.ones(100, np.float32), np.empty(100, np.float32)
+    for _ in range(2):
+        gpuport.inclusive_scan(x, out=out)
+    (plan,) = _replay._plans.values()
+    assert plan is not None
+    library = _replay._libraries[np.ndarray]
+    assert library is not None
+    facts = {id(x): library.facts(x), id(out): library.facts(out)}
+    for small in (x, out):
+        launches: list[tuple[int, ...]] = []
+
+        def shrunk(array: Any, small: Any = small) -> Any:
+            return facts[id(array)]._replace(room=399 if array is small else 400)  # type: ignore[union-attr]
+
+        def launch(*addresses: int, launches: list[Any] = launches) -> None:
+            launches.append(addresses)
+
+        monkeypatch.setitem(_replay._libraries, np.ndarray, library._replace(facts=shrunk))
+        key = next(iter(_replay._plans))
+        monkeypatch.setitem(_replay._plans, key, plan._replace(launch=launch))
+        gpuport.inclusive_scan(x, out=out)
+        assert launches == []
+
+
 def test_true_is_not_one() -> None:
     x = np.ones((3, 4), np.float32)
     for _ in range(2):
