@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,21 @@ def test_ties_go_to_the_lowest_index(target: Target) -> None:
             same = np.ones(size, numpy_dtype(dtype))
             assert gpuport.argmax(same, **where(target)) == 0
             assert gpuport.argmin(same, **where(target)) == 0
+
+
+def test_two_equal_extrema_of_one_thread(target: Target) -> None:
+    """Where a thread meets them in different packs, it may meet the later one first."""
+    warp, block = (2, 130, 258, 386, 514, 642, 770, 898), (3, 1027, 2051, 3075, 4099, 5123)
+    for places, cols in ((warp, 1024), (block, 6000)):
+        pairs = list(combinations(places, 2))
+        pairs *= 64 // len(pairs) + 1  # so many rows that none is split over blocks
+        for dtype in ("int32", "uint64", "float16", "float32", "float64"):
+            x = np.zeros((len(pairs), cols), numpy_dtype(dtype))
+            for row, pair in enumerate(pairs):
+                x[row, list(pair)] = 1
+            first = [a for a, _ in pairs]
+            np.testing.assert_array_equal(gpuport.argmax(x, axis=1, **where(target)), first)
+            np.testing.assert_array_equal(gpuport.argmin(1 - x, axis=1, **where(target)), first)
 
 
 def test_zeros_of_both_signs_are_equal(target: Target) -> None:
