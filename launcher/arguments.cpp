@@ -3,15 +3,22 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <unordered_map>
+
+#include "identity_map.hpp"
 
 namespace gpuport::launcher {
 
 namespace {
 
-std::unordered_map<PyTypeObject*, Element>& scalars() {
-  static auto& types = *new std::unordered_map<PyTypeObject*, Element>;
-  return types;
+struct Scalar {
+  Element element;
+  bool is_plain;  // the value stands behind the head of the object, as NumPy's binary interface has it
+};
+
+IdentityMap<Scalar>& scalars = *new IdentityMap<Scalar>;  // by their types
+
+const unsigned char* bytes_of_scalar(PyObject* value) {
+  return reinterpret_cast<const unsigned char*>(value) + sizeof(PyObject);
 }
 
 [[noreturn]] void fail_range(const Parameter& parameter, PyObject* value) {
@@ -187,19 +194,26 @@ std::string element_name(Element element) {
   return "elements of " + std::to_string(element.size) + " bytes";
 }
 
-void register_scalar(nb::handle type, Kind kind, std::uint32_t size) {
-  type.inc_ref();  // as long as the process: the table is never emptied
-  scalars()[reinterpret_cast<PyTypeObject*>(type.ptr())] = {kind, size};
+void register_scalar(nb::handle type, Kind kind, std::uint32_t size, nb::handle sample, const nb::bytes& bytes) {
+  const bool is_plain = bytes.size() == size && std::memcmp(bytes.data(), bytes_of_scalar(sample.ptr()), size) == 0;
+  scalars.add(type.ptr(), {{kind, size}, is_plain});
 }
 
 bool scalar_element(PyObject* value, Element& element) {
-  const auto found = scalars().find(Py_TYPE(value));
-  if (found == scalars().end()) return false;
-  element = found->second;
+  const Scalar* const found = scalars.find(Py_TYPE(value));
+  if (found == nullptr) return false;
+  element = found->element;
   return true;
 }
 
 void store_value(const Parameter& parameter, PyObject* value, unsigned char* to) {
+  if (!PyLong_CheckExact(value) && !PyFloat_CheckExact(value)) {
+    const Scalar* const found = scalars.find(Py_TYPE(value));
+    if (found != nullptr && found->is_plain && found->element == parameter.value) {
+      std::memcpy(to, bytes_of_scalar(value), parameter.value.size);
+      return;
+    }
+  }
   switch (parameter.value.kind) {
     case Kind::kSigned:
     case Kind::kUnsigned:

@@ -8,67 +8,6 @@ namespace gpuport::launcher {
 
 namespace {
 
-PyTypeObject* ndarray = nullptr;
-
-// NumPy writes one letter for a plain dtype, in the machine's byte order; others go through the package.
-bool element_of_format(const char* format, Py_ssize_t item, Element& element) {
-  const auto size = std::uint32_t(item);
-  if (format == nullptr) return false;
-  switch (format[0]) {
-    case '?':
-      return element = {Kind::kBool, size}, format[1] == 0;
-    case 'b':
-    case 'h':
-    case 'i':
-    case 'l':
-    case 'q':
-      return element = {Kind::kSigned, size}, format[1] == 0;
-    case 'B':
-    case 'H':
-    case 'I':
-    case 'L':
-    case 'Q':
-      return element = {Kind::kUnsigned, size}, format[1] == 0;
-    case 'e':
-      return element = {Kind::kHalf, size}, format[1] == 0;
-    case 'f':
-    case 'd':
-      return element = {Kind::kFloat, size}, format[1] == 0;
-    case 'T':  // a structured dtype
-    case 'Z':  // a complex one
-      return element = {Kind::kOther, size}, true;
-    default:
-      return false;
-  }
-}
-
-bool is_contiguous(const Py_buffer& view) {
-  Py_ssize_t step = view.itemsize;
-  for (int d = view.ndim; d-- > 0;) {
-    if (view.shape[d] == 0) return true;
-    if (view.shape[d] != 1 && view.strides[d] != step) return false;
-    step *= view.shape[d];
-  }
-  return true;
-}
-
-// False where the package has to look at it.
-bool read_numpy(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, Array& array) {
-  if (!place.is_host()) return false;
-  const Py_buffer* const view = hold.acquire(value, PyBUF_RECORDS_RO);
-  if (view == nullptr) {
-    PyErr_Clear();
-    return false;
-  }
-  if (!element_of_format(view->format, view->itemsize, array.element)) return false;
-  if (!is_contiguous(*view))
-    fail(PyExc_TypeError, parameter, "the array is not C-contiguous; numpy.ascontiguousarray makes a copy that is");
-  array.address = reinterpret_cast<std::uintptr_t>(view->buf);
-  array.bytes = std::uint64_t(view->len);
-  array.readonly = view->readonly != 0;
-  return true;
-}
-
 Array read_other(const Parameter& parameter, PyObject* value, const Place& place) {
   const nb::tuple found = nb::cast<nb::tuple>(place.resolve(nb::handle(value), parameter.where));
   return {nb::cast<std::uintptr_t>(found[0]),
@@ -92,22 +31,13 @@ bool is_fit(const Parameter& parameter, const Array& array) {
   }
 }
 
-}  // namespace
-
-void register_array_type(nb::handle numpy_ndarray) {
-  numpy_ndarray.inc_ref();
-  ndarray = reinterpret_cast<PyTypeObject*>(numpy_ndarray.ptr());
-}
-
-namespace {
-
-bool read_known(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, const Library*& library,
+bool read_known(const Parameter& parameter, PyObject* value, const Place& place, Holds& holds, Origin& origin,
                 Array& array) {
-  if (Py_TYPE(value) == ndarray) return read_numpy(parameter, value, place, hold, array);
-  const Library* const own = library_of(value);
-  if (own == nullptr) return false;
-  if (library == nullptr) library = own;
-  return read_library_array(*own, value, place, parameter.pointee.kind == Kind::kOther, array);
+  if (is_numpy(value)) return place.is_host() && read_numpy(parameter, value, holds, array);
+  const Library* const library = library_of(value);
+  if (library == nullptr) return false;
+  if (origin.library == nullptr && library->has_streams()) origin.library = library;
+  return library->read(value, place, parameter.pointee.kind == Kind::kOther, array);
 }
 
 // An address that the caller vouches for.
@@ -122,19 +52,22 @@ bool read_address(PyObject* value, std::uintptr_t& address) {
 
 }  // namespace
 
-void store_pointer(const Parameter& parameter, PyObject* value, const Place& place, Hold& hold, unsigned char* to,
-                   const Library*& library) {
+void store_pointer(const Parameter& parameter, PyObject* value, const Place& place, Holds& holds, unsigned char* to,
+                   Origin& origin) {
   Array array{0, {Kind::kVoid, 0}, 0, false};
   const auto put = [&] { std::memcpy(to, &array.address, sizeof array.address); };
   if (value == Py_None) return put();
-  if (!read_known(parameter, value, place, hold, library, array)) {
+  if (!read_known(parameter, value, place, holds, origin, array)) {
+    PyErr_Clear();
     if (read_address(value, array.address)) return put();
     Element scalar;
     if (PyLong_Check(value) || PyFloat_Check(value) || scalar_element(value, scalar))
       fail(PyExc_TypeError, parameter,
            type_name(value) + " given, an array wanted (a bare address goes in as numpy.uintp)");
     array = read_other(parameter, value, place);
-    if (library == nullptr) library = library_of(value);
+    origin.is_known = false;
+    const Library* const library = library_of(value);  // by now the package may have told
+    if (origin.library == nullptr && library != nullptr && library->has_streams()) origin.library = library;
   }
   if (!is_fit(parameter, array))
     fail(PyExc_TypeError, parameter,

@@ -25,22 +25,27 @@ class Scratch {
 
 constexpr std::size_t kUsual = 16, kUsualBytes = 512;
 
-nb::object tuple_of(nb::handle arguments, const std::string& kernel) {
-  if (PyTuple_Check(arguments.ptr())) return nb::borrow(arguments);
-  if (!PyList_Check(arguments.ptr())) throw nb::type_error((kernel + ": args must be a tuple or a list").c_str());
-  return nb::steal(PySequence_Tuple(arguments.ptr()));
+nb::object tuple_of(PyObject* arguments, const std::string& kernel) {
+  if (arguments == nullptr) return nb::steal(PyTuple_New(0));
+  if (PyTuple_Check(arguments)) return nb::borrow(arguments);
+  if (!PyList_Check(arguments)) throw nb::type_error((kernel + ": args must be a tuple or a list").c_str());
+  return nb::steal(PySequence_Tuple(arguments));
 }
 
 using Extent = std::array<unsigned, 3>;
 
 unsigned extent_of(PyObject* value, const char* what, const std::string& kernel) {
-  const nb::object number = nb::steal(PyNumber_Index(value));
-  if (!number.is_valid()) {
-    PyErr_Clear();
-    throw nb::type_error((kernel + ": " + what + " must be an int or a tuple of up to three").c_str());
+  nb::object number;
+  if (!PyLong_CheckExact(value)) {
+    number = nb::steal(PyNumber_Index(value));
+    if (!number.is_valid()) {
+      PyErr_Clear();
+      throw nb::type_error((kernel + ": " + what + " must be an int or a tuple of up to three").c_str());
+    }
+    value = number.ptr();
   }
   int overflow = 0;
-  const long long extent = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  const long long extent = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow != 0 || extent < 0 || extent > 0xffffffffll)
     throw nb::value_error((kernel + ": " + what + " has an extent that is no 32-bit number").c_str());
   return unsigned(extent);
@@ -52,13 +57,11 @@ Extent extents_of(PyObject* value, const char* what, const std::string& kernel) 
     extents[0] = extent_of(value, what, kernel);
     return extents;
   }
-  const Py_ssize_t count = PySequence_Size(value);
+  const nb::object list = tuple_of(value, kernel);
+  const Py_ssize_t count = PyTuple_Size(list.ptr());
   if (count < 1 || count > 3) throw nb::value_error((kernel + ": " + what + " must have one to three extents").c_str());
-  for (Py_ssize_t d = 0; d < count; ++d) {
-    const nb::object item = nb::steal(PySequence_GetItem(value, d));
-    if (!item.is_valid()) throw nb::python_error();
-    extents[std::size_t(d)] = extent_of(item.ptr(), what, kernel);
-  }
+  for (Py_ssize_t d = 0; d < count; ++d)
+    extents[std::size_t(d)] = extent_of(PyTuple_GetItem(list.ptr(), d), what, kernel);
   return extents;
 }
 
@@ -117,8 +120,8 @@ Kernel::Kernel(std::string name, std::uintptr_t function, const std::vector<Reco
   }
 }
 
-const Library* Kernel::store(PyObject* arguments, unsigned char* storage, void** addresses, Hold* holds) const {
-  const Library* library = nullptr;
+Origin Kernel::store(PyObject* arguments, unsigned char* storage, void** addresses, Holds& holds) const {
+  Origin origin;
   const auto given = PyTuple_Size(arguments);
   if (std::size_t(given) != parameters_.size()) {
     std::string names;
@@ -135,42 +138,49 @@ const Library* Kernel::store(PyObject* arguments, unsigned char* storage, void**
     unsigned char* const to = storage + parameter.offset;
     addresses[i] = to;
     if (parameter.value.kind == Kind::kPointer)
-      store_pointer(parameter, value, target_->place, holds[i], to, library);
+      store_pointer(parameter, value, target_->place, holds, to, origin);
     else
       store_value(parameter, value, to);
   }
-  return library;
+  return origin;
 }
 
-void* Kernel::stream_of(nb::handle stream, const nb::object& arguments, const Library* library) const {
+void* Kernel::stream_of(PyObject* stream, PyObject* arguments, const Origin& origin) const {
   const Place& place = target_->place;
-  nb::object handle;
-  if (stream.is_none() && place.is_host()) return nullptr;
-  if (stream.is_none() && library != nullptr) {
-    handle = library->current_stream(place.device);
-  } else {
-    handle = target_->stream(stream, arguments);
+  std::uintptr_t handle = 0;
+  if (stream == nullptr || stream == Py_None) {
+    if (place.is_host()) return nullptr;
+    if (origin.library != nullptr)
+      handle = origin.library->current_stream(place);
+    else if (!origin.is_known)
+      handle = nb::cast<std::uintptr_t>(target_->stream(nb::none(), nb::handle(arguments)));
+    return reinterpret_cast<void*>(handle);
   }
-  return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(handle));
+  // 0 and 1 are two names of the default stream. What else an int may be, the package says.
+  int overflow = 0;
+  const long long number = PyLong_CheckExact(stream) ? PyLong_AsLongLongAndOverflow(stream, &overflow) : -1;
+  if (overflow == 0 && (number == 0 || number == 1)) return nullptr;
+  if (overflow == 0 && number > 1 && !place.is_host()) return reinterpret_cast<void*>(number);
+  handle = nb::cast<std::uintptr_t>(target_->stream(nb::handle(stream), nb::handle(arguments)));
+  return reinterpret_cast<void*>(handle);
 }
 
 void Kernel::check(nb::handle arguments) const {
   Scratch<unsigned char, kUsualBytes> storage(bytes_);
   Scratch<void*, kUsual> addresses(parameters_.size());
-  Scratch<Hold, kUsual> holds(parameters_.size());
-  store(tuple_of(arguments, name_).ptr(), storage.get(), addresses.get(), holds.get());
+  Holds holds;
+  store(tuple_of(arguments.ptr(), name_).ptr(), storage.get(), addresses.get(), holds);
 }
 
-void Kernel::operator()(nb::handle grid, nb::handle block, nb::handle arguments, nb::handle shared_mem,
-                        nb::handle stream, bool cooperative) const {
-  const Extent blocks = extents_of(grid.ptr(), "grid", name_), threads = extents_of(block.ptr(), "block", name_);
-  const unsigned shared = extent_of(shared_mem.ptr(), "shared_mem", name_);
-  const nb::object list = tuple_of(arguments, name_);
+void Kernel::launch(PyObject* grid, PyObject* block, const CallOptions& options) const {
+  const Extent blocks = extents_of(grid, "grid", name_), threads = extents_of(block, "block", name_);
+  const unsigned shared = options.shared_mem == nullptr ? 0 : extent_of(options.shared_mem, "shared_mem", name_);
+  const nb::object arguments = tuple_of(options.arguments, name_);
   Scratch<unsigned char, kUsualBytes> storage(bytes_);
   Scratch<void*, kUsual> addresses(parameters_.size());
-  Scratch<Hold, kUsual> holds(parameters_.size());
-  const Library* const library = store(list.ptr(), storage.get(), addresses.get(), holds.get());
-  void* const queue = stream_of(stream, list, library);
+  Holds holds;
+  const Origin origin = store(arguments.ptr(), storage.get(), addresses.get(), holds);
+  void* const queue = stream_of(options.stream, arguments.ptr(), origin);
 
   const auto enqueue = [&] {
     const CurrentScope scope(target_->current);
@@ -178,7 +188,7 @@ void Kernel::operator()(nb::handle grid, nb::handle block, nb::handle arguments,
     void* const function = reinterpret_cast<void*>(function_);
     const auto& [gx, gy, gz] = blocks;
     const auto& [bx, by, bz] = threads;
-    if (cooperative)
+    if (options.cooperative)
       return target_->launch_cooperative(function, gx, gy, gz, bx, by, bz, shared, queue, addresses.get());
     return target_->launch(function, gx, gy, gz, bx, by, bz, shared, queue, addresses.get(), nullptr);
   };

@@ -35,14 +35,19 @@ struct Target {
   nb::object on_error;  // (kernel's name, code, grid, block) -> raises
 };
 
+// Null: not given.
+struct CallOptions {
+  PyObject *arguments = nullptr, *shared_mem = nullptr, *stream = nullptr;
+  bool cooperative = false;
+};
+
 class Kernel {
  public:
   using Record = std::tuple<std::string, std::string, int, std::uint32_t, std::uint32_t, int, std::uint32_t, bool>;
 
   Kernel(std::string name, std::uintptr_t function, const std::vector<Record>& parameters,
          std::shared_ptr<Target> target);
-  void operator()(nb::handle grid, nb::handle block, nb::handle arguments, nb::handle shared_mem, nb::handle stream,
-                  bool cooperative) const;
+  void launch(PyObject* grid, PyObject* block, const CallOptions& options) const;
 
   // Raises what a call with these arguments would raise.
   void check(nb::handle arguments) const;
@@ -51,9 +56,8 @@ class Kernel {
   std::uintptr_t function() const { return function_; }
 
  private:
-  // Gives the library whose current stream is the call's, or null.
-  const Library* store(PyObject* arguments, unsigned char* storage, void** addresses, Hold* holds) const;
-  void* stream_of(nb::handle stream, const nb::object& arguments, const Library* library) const;
+  Origin store(PyObject* arguments, unsigned char* storage, void** addresses, Holds& holds) const;
+  void* stream_of(PyObject* stream, PyObject* arguments, const Origin& origin) const;
 
   std::string name_;
   std::uintptr_t function_;

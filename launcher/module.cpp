@@ -2,12 +2,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include "arguments.hpp"
 #include "arrays.hpp"
 #include "kernel.hpp"
+#include "kernel_type.hpp"
 #include "lock_release.hpp"
 
 namespace nb = nanobind;
@@ -17,12 +16,13 @@ using namespace gpuport::launcher;
 namespace {
 
 std::shared_ptr<Target> make_target(std::uintptr_t launch, std::uintptr_t launch_cooperative, std::uintptr_t get,
-                                    std::uintptr_t set, std::uintptr_t current, bool is_context, std::string backend,
-                                    int device, nb::object resolve, nb::object stream, nb::object on_error) {
+                                    std::uintptr_t set, std::uintptr_t current, bool is_context,
+                                    const std::string& backend, int device, nb::object resolve, nb::object stream,
+                                    nb::object on_error) {
   return std::make_shared<Target>(Target{reinterpret_cast<LaunchFunction>(launch),
                                          reinterpret_cast<CooperativeFunction>(launch_cooperative),
                                          {get, set, current, is_context},
-                                         {std::move(backend), device, std::move(resolve)},
+                                         {backend_named(backend), device, std::move(resolve)},
                                          std::move(stream),
                                          std::move(on_error)});
 }
@@ -35,19 +35,17 @@ NB_MODULE(_launcher, m) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&gp::finish_calls));
 
   m.def(
-      "register_scalar", [](nb::handle type, int kind, std::uint32_t size) { register_scalar(type, Kind(kind), size); },
-      "type"_a, "kind"_a, "size"_a);
-  m.def("register_array_type", &register_array_type, "ndarray"_a);
-  m.def("register_library", &register_library, "type"_a, "name"_a, "backend"_a, "dtypes"_a, "current_stream"_a);
+      "register_scalar",
+      [](nb::handle type, int kind, std::uint32_t size, nb::handle sample, const nb::bytes& bytes) {
+        register_scalar(type, Kind(kind), size, sample, bytes);
+      },
+      "type"_a, "kind"_a, "size"_a, "sample"_a, "bytes"_a);
+  m.def("register_numpy", &register_numpy, "ndarray"_a, "dtypes"_a, "samples"_a);
+  m.def("register_device_array", &register_device_array, "type"_a, "dtypes"_a);
+  m.def("register_library", &register_library, "type"_a, "name"_a, "backend"_a, "dtypes"_a, "current_stream"_a,
+        "c_stream"_a = nb::none());
   nb::class_<Target>(m, "Target", "One device of one backend, as a kernel needs it.")
       .def(nb::new_(&make_target), "launch"_a, "launch_cooperative"_a, "get_current"_a, "set_current"_a, "current"_a,
            "is_context"_a, "backend"_a, "device"_a, "resolve"_a, "stream"_a, "on_error"_a);
-  nb::class_<Kernel>(m, "Kernel", "A kernel that can be called.")
-      .def(nb::init<std::string, std::uintptr_t, const std::vector<Kernel::Record>&, std::shared_ptr<Target>>(),
-           "name"_a, "function"_a, "parameters"_a, "target"_a)
-      .def("__call__", &Kernel::operator(), "grid"_a, "block"_a, "args"_a = nb::make_tuple(), "shared_mem"_a = 0,
-           "stream"_a = nb::none(), "cooperative"_a = false)
-      .def("check", &Kernel::check, "args"_a)
-      .def_prop_ro("name", &Kernel::name)
-      .def_prop_ro("function", &Kernel::function);
+  add_kernel_type(m);
 }

@@ -3,14 +3,18 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-def register_scalar(type: type[Any], kind: int, size: int) -> None: ...
-def register_array_type(ndarray: type[Any]) -> None: ...
+def register_scalar(type: type[Any], kind: int, size: int, sample: Any, bytes: bytes) -> None: ...
+def register_numpy(
+    ndarray: type[Any], dtypes: dict[Any, tuple[int, int]], samples: list[Any]
+) -> None: ...
+def register_device_array(type: type[Any], dtypes: dict[str, tuple[int, int]]) -> None: ...
 def register_library(
     type: type[Any],
     name: str,
     backend: str,
     dtypes: dict[Any, tuple[int, int]],
     current_stream: Callable[[int], int],
+    c_stream: Any = None,
 ) -> None: ...
 
 class Target:

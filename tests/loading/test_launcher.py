@@ -2,70 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gpuport import _launcher
-
-LAUNCH = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p,
-    ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p,
-)  # fmt: skip
-GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p))
-SET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-POINTER, SIGNED, FLOAT, OTHER = 7, 2, 4, 0
-
-# const float* x, int n, float2* pairs
-PARAMETERS = [
-    ("x", "const float*", POINTER, 8, 8, FLOAT, 4, True),
-    ("n", "int", SIGNED, 4, 4, 0, 0, False),
-    ("pairs", "float2*", POINTER, 8, 8, OTHER, 8, False),
-]
-
-
-class Driver:
-    """A CUDA driver of one context, 0xC0, where 0xA0 is current."""
-
-    def __init__(self, result: int = 0) -> None:
-        self.current = 0xA0
-        self.launches: list[tuple[Any, ...]] = []
-        self.contexts: list[int] = []
-        self._functions = [LAUNCH(self._launch), GET(self._get), SET(self._set)]
-        self.result = result
-
-    def _launch(self, function: int, *rest: Any) -> int:
-        *extents, shared, stream, parameters, _ = rest
-        values = (
-            ctypes.c_uint64.from_address(parameters[0]).value,
-            ctypes.c_int32.from_address(parameters[1]).value,
-            ctypes.c_uint64.from_address(parameters[2]).value,
-        )
-        self.launches.append((function, tuple(extents), shared, stream, values, self.current))
-        return self.result
-
-    def _get(self, place: Any) -> int:
-        place[0] = self.current
-        return 0
-
-    def _set(self, context: int) -> int:
-        self.contexts.append(context)
-        self.current = context
-        return 0
-
-    def kernel(self, resolve: Callable[..., Any], stream: Callable[..., Any]) -> _launcher.Kernel:
-        launch, get, set_ = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in self._functions)
-
-        def on_error(name: str, code: int, grid: Any, block: Any) -> None:
-            raise RuntimeError(f"{name} {code} {grid} {block}")
-
-        target = _launcher.Target(
-            launch, launch, get, set_, 0xC0, True, "cuda", 1, resolve, stream, on_error
-        )
-        return _launcher.Kernel("k", 0xF0, PARAMETERS, target)
+from recording_driver import FLOAT, Driver
 
 
 class Tensor:
@@ -74,6 +17,9 @@ class Tensor:
     def __init__(self, device: int = 1, contiguous: bool = True, dtype: object = "f4") -> None:
         self.dtype, self.requires_grad = dtype, False
         self._device, self._contiguous = device, contiguous
+
+    def is_neg(self) -> bool:
+        return False
 
     def get_device(self) -> int:
         return self._device
@@ -120,7 +66,7 @@ def test_what_a_driver_is_given(array: object, address: int, stream: int) -> Non
     driver = Driver()
     kernel = driver.kernel(refuse, no_stream)
     kernel((3, 2), 64, (array, -5, array), shared_mem=48)
-    kernel(1, (1, 2, 3), (None, 7, np.uintp(9)), stream=0)
+    kernel(1, (1, 2, 3), (None, 7, np.uintp(9)), stream=object())
     first = (0xF0, (3, 2, 1, 64, 1, 1), 48, stream, (address, -5, address), 0xC0)
     second = (0xF0, (1, 1, 1, 1, 2, 3), 0, 0x70, (0, 7, 9), 0xC0)
     assert driver.launches == [first, second]
@@ -165,3 +111,50 @@ def test_a_refused_launch() -> None:
     with pytest.raises(RuntimeError, match=r"k 701 \(1, 1, 1\) \(2048, 1, 1\)"):
         driver.kernel(refuse, no_stream)(1, 2048, (None, 0, None))
     assert driver.current == 0xA0
+
+
+@pytest.mark.parametrize(("stream", "handle"), [(None, None), (0, None), (1, None), (0x99, 0x99)])
+def test_streams_that_need_no_asking(stream: int | None, handle: int | None) -> None:
+    driver = Driver()
+
+    def asked(stream: object, arguments: tuple[object, ...]) -> int:
+        raise AssertionError(f"asked about {stream}")
+
+    driver.kernel(refuse, asked)(1, 1, (None, 0, None), 0, stream)
+    assert driver.launches[0][3] == handle
+    for other in (-1, 2**70, True, object()):
+        with pytest.raises(AssertionError, match="asked about"):
+            driver.kernel(refuse, asked)(1, 1, (None, 0, None), stream=other)
+
+
+def test_how_it_is_called() -> None:
+    driver = Driver()
+    kernel = driver.kernel(refuse, no_stream)
+    args = (None, 3, None)
+    kernel(2, 4, args, 16, 0x99, False)
+    kernel(args=args, stream=0x99, shared_mem=16, **{"".join(["gr", "id"]): 2, "block": 4})
+    kernel(2, [4], list(args), stream=0x99, shared_mem=np.int32(16), cooperative=True)
+    assert [launch[:5] for launch in driver.launches] == [
+        (0xF0, (2, 1, 1, 4, 1, 1), 16, 0x99, (0, 3, 0))
+    ] * 3
+    for given, keywords, words in (
+        ((), {}, "grid is missing"),
+        ((1,), {"args": args}, "block is missing"),
+        ((1, 1, args), {"args": args}, "args is given twice"),
+        ((1, 1), {"argz": args}, "there is no argument argz"),
+        ((1, 1, args, 0, None, False, 0), {}, "7 arguments given"),
+        ((1, 1, args), {"cooperative": 1}, "cooperative must be True or False"),
+    ):
+        with pytest.raises(TypeError, match=rf"k\(grid, block, .*: {words}"):
+            kernel(*given, **keywords)
+
+
+def test_a_kernel_that_was_never_made() -> None:
+    kernel = _launcher.Kernel.__new__(_launcher.Kernel)
+    for use in (lambda: kernel(1, 1), lambda: kernel.check(()), lambda: kernel.name):
+        with pytest.raises(TypeError, match="never made"):
+            use()
+    with pytest.raises(TypeError):
+        _launcher.Kernel("k", 1, [("x",)], object())  # type: ignore
+    with pytest.raises(TypeError, match="argument"):
+        _launcher.Kernel("k")  # type: ignore

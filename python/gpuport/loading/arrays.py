@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from gpuport import _launcher
 from gpuport._dtypes import ALL, FLOATS, ITEMSIZE
+from gpuport._kinds.numpy_kind import NumpyKind
 from gpuport._layout import contiguous_strides
 from gpuport._view import Place
 from gpuport.arrays import kind_of, resolve_stream
@@ -27,6 +29,8 @@ SCALARS: dict[type[Any], tuple[int, int]] = {
     np.float32: (FLOAT, 4),
     np.float64: (FLOAT, 8),
 }
+
+NUMPY_DTYPES = {np.dtype(scalar): element for scalar, element in SCALARS.items()}
 
 
 def element_of(dtype: str) -> tuple[int, int]:
@@ -58,6 +62,8 @@ def resolve_array(value: Any, where: str, place: Place) -> Resolved:
         raise TypeError(f"{where}: the array is on {home}, the kernel runs on {place}")
     if isinstance(value, np.ndarray):
         return _resolve_numpy(value, where)
+    if getattr(value, "is_neg", bool)():
+        raise TypeError(f"{where}: the tensor is a negated view; .resolve_neg() makes a plain one")
     try:
         view = kind.view(value, "the argument", 0)
     except (TypeError, ValueError, BufferError) as error:
@@ -90,8 +96,22 @@ def _let_the_launcher_know(value: Any) -> None:
         backend = "hip" if cupy.cuda.runtime.is_hip else "cuda"
         stream = cupy.cuda.get_current_stream
         _launcher.register_library(
-            type(value), "cupy", backend, dtypes, lambda device: int(stream(device).ptr)
+            type(value),
+            "cupy",
+            backend,
+            dtypes,
+            lambda device: int(stream(device).ptr),
+            _cupy_stream_function(),
         )
+
+
+def _cupy_stream_function() -> Any:
+    """The C function that CuPy's own launches ask for the current stream of a device, or None."""
+    try:
+        from cupy_backends.cuda import stream
+    except ImportError:
+        return None
+    return getattr(stream, "__pyx_capi__", {}).get("get_stream_ptr")
 
 
 def _resolve_numpy(value: np.ndarray[Any, Any], where: str) -> Resolved:
@@ -114,14 +134,9 @@ def _resolve_numpy(value: np.ndarray[Any, Any], where: str) -> Resolved:
 
 def resolve_call_stream(stream: Any, arguments: tuple[Any, ...], place: Place) -> int:
     """The raw handle of the stream of a launch: of None, that of the first array's library."""
+    if stream is not None:
+        return resolve_stream(stream, NumpyKind(), None, place)
     for value in arguments:
-        try:
-            kind = kind_of(value, "the argument")
-        except TypeError:
-            continue
-        return resolve_stream(stream, kind, value, place)
-    if stream is None:
-        return 0
-    from gpuport._kinds.numpy_kind import NumpyKind
-
-    return resolve_stream(stream, NumpyKind(), None, place)
+        with suppress(TypeError):
+            return kind_of(value, "the argument").current_stream(value)
+    return 0

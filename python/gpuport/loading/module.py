@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Protocol, TypeAlias
 
 from gpuport import _launcher
-from gpuport.loading.arrays import SCALARS
+from gpuport._dtypes import ALL
+from gpuport.device_array import DeviceArray
+from gpuport.loading.arrays import NUMPY_DTYPES, SCALARS, element_of
 from gpuport.loading.compiled_only import CompiledOnly
 from gpuport.loading.global_variable import GlobalVariable, Memory
 from gpuport.loading.records import GlobalRecord, KernelRecord, ModuleRecord
@@ -271,9 +273,13 @@ def _short(name: str) -> str:
 def _prepare_launcher() -> None:
     import numpy as np
 
-    _launcher.register_array_type(np.ndarray)
+    whole, part = np.zeros((2, 3), "f4"), np.zeros((4, 3), "i2")[::2, 1:]
+    part.flags.writeable = False
+    _launcher.register_numpy(np.ndarray, NUMPY_DTYPES, [whole, part])
     for scalar, (kind, size) in SCALARS.items():
-        _launcher.register_scalar(scalar, kind, size)
+        sample = scalar(3)
+        _launcher.register_scalar(scalar, kind, size, sample, sample.tobytes())
+    _launcher.register_device_array(DeviceArray, {name: element_of(name) for name in ALL})
 
 
 _prepare_launcher()
