@@ -14,7 +14,7 @@ import pytest
 import gpuport
 from gpuport import _launcher
 from gpuport._view import HOST
-from gpuport.loading.arrays import resolve_array
+from gpuport.loading.arrays import _let_the_launcher_know, resolve_array
 from recording_driver import FLOAT, POINTER, SIGNED, Driver
 
 
@@ -124,11 +124,25 @@ def test_device_arrays() -> None:
     turned = gpuport.DeviceArray(x._buffer, (3, 2), "float32", strides=(1, 3), backend="cpu")
     with pytest.raises(TypeError, match="asked about a DeviceArray"):
         kernel(1, 1, (turned, n))
-    driver = Driver()
-    with pytest.raises(TypeError, match="asked about a DeviceArray"):
-        driver.kernel(asked, no_stream)(1, 1, (x, 1, None))
     flat = gpuport.DeviceArray(x._buffer, (0, 2), "float32", strides=(7, 5), backend="cpu")
     kernel(1, 1, (flat, n))
+
+
+def test_device_arrays_on_a_gpu_leave_the_stream_to_others() -> None:
+    buffer = gpuport.DeviceArray.empty((4,), "float32", backend="cpu")._buffer
+    x, elsewhere = (
+        gpuport.DeviceArray(buffer, (4,), "float32", backend="cuda", device=device)
+        for device in (1, 0)
+    )
+    driver = Driver()
+    kernel = driver.kernel(asked, no_stream)
+    kernel(1, 1, (x, 1, None))
+    kernel(1, 1, (x, 1, TENSOR()))
+    assert [launch[3] for launch in driver.launches] == [None, 0x77]
+    assert driver.launches[0][4] == (buffer.address, 1, 0)
+    for other in (elsewhere, gpuport.DeviceArray(buffer, (4,), "float32", backend="cpu")):
+        with pytest.raises(TypeError, match="asked about a DeviceArray"):
+            kernel(1, 1, (other, 1, None))
 
 
 CSTREAM = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_int)
@@ -331,3 +345,31 @@ def test_pytorch_itself() -> None:
     assert len(seen) == 6
     with pytest.raises(TypeError, match="an array of float64 given"):
         kernel(1, 1, (torch.zeros(4, dtype=torch.float64),))
+
+
+def test_cupy_itself() -> None:
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    if cupy.cuda.runtime.is_hip:
+        pytest.skip("this CuPy is for AMD's GPUs")
+    memory = np.zeros(64, "f4")
+
+    def array(device: int, shape: tuple[int, ...] = (2, 3), dtype: str = "f4") -> Any:
+        owner = cupy.cuda.UnownedMemory(memory.ctypes.data, memory.nbytes, memory, device)
+        return cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(owner, 8))
+
+    driver = Driver()
+    kernel = driver.kernel(asked, no_stream)
+    x = array(1)
+    _let_the_launcher_know(x)
+    kernel(1, 1, (x, 1, x), stream=0)
+    kernel(1, 1, (x[1:], 1, array(1, (0, 3))[:, ::2]), stream=0)
+    address = memory.ctypes.data + 8
+    assert driver.launches[0][4] == (address, 1, address)
+    assert driver.launches[1][4][0] == address + 12
+    for other in (array(0), x.T, x[:, ::2], array(1, dtype="c8")):
+        with pytest.raises(TypeError, match="asked about a ndarray"):
+            kernel(1, 1, (other, 1, None), stream=0)
+    with pytest.raises(TypeError, match="an array of int32 given"):
+        kernel(1, 1, (array(1, dtype="i4"), 1, None), stream=0)
+    with pytest.raises(TypeError, match="elements of 8 bytes wanted"):
+        kernel(1, 1, (None, 1, array(1, (3,))), stream=0)
