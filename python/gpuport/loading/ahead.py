@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -137,12 +137,12 @@ def _compile_cpu(job: Job, work: Path) -> ModuleRecord:
 
 
 def _compile_cuda(job: Job, work: Path) -> ModuleRecord:
-    request = replace(job.request, archs=(job.arch,))
+    request = job.request._replace(archs=(job.arch,))
     return cuda.compile_module(request, job.project, (job.arch,), cuda_toolchain.find_tools(), work)
 
 
 def _compile_hip(job: Job, work: Path) -> ModuleRecord:
-    request = replace(job.request, archs=(job.arch,))
+    request = job.request._replace(archs=(job.arch,))
     return hip.compile_module(request, job.project, (job.arch,), hip_toolchain.find_tools(), work)
 
 

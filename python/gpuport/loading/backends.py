@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -77,7 +76,7 @@ def load_gpu(request: Request, device: int, warp_size: int | None) -> Module:
         if not archs:
             raise BackendUnavailableError(f"{error}; to compile only, name archs") from None
         missing = error
-    request = dataclasses.replace(request, archs=archs or (native,))
+    request = request._replace(archs=archs or (native,))
 
     def use(record: ModuleRecord, folder: Path) -> Module:
         if missing is not None:

@@ -12,9 +12,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 VARIABLE = "GPUPORT_CACHE_DIR"
 RECORD = "module.json"
@@ -30,16 +29,14 @@ def cache_folder() -> Path:
     return Path(base) / "gpuport"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A compiled module: its folder, and what `module.json` says of it."""
 
     folder: Path
     record: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class CacheInfo:
+class CacheInfo(NamedTuple):
     """What the cache holds. `unfinished` counts compilations under way or killed."""
 
     folder: Path

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 _INCLUDE = ("-I", "--include-path", "-isystem")
 _DEFINE = ("-D", "--define-macro")
 _UNDEFINE = ("-U", "--undefine-macro")
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Options taken apart. A macro without a value is "1"; one that is not defined is None."""
 
     folders: tuple[str, ...] = ()
-    macros: Mapping[str, str | None] = field(default_factory=dict)
+    macros: Mapping[str, str | None] = MappingProxyType({})
     rest: tuple[str, ...] = ()
 
     def macro_flags(self) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gpuport.loading.hashing import blake2b
 from gpuport.loading.options import Options, parse_options
@@ -22,8 +22,7 @@ _INCLUDE = re.compile(
 _TESTED = re.compile(rb'__has_include(?:_next)?[ \t]*\([ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)')
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A source for one backend. `archs` is empty where the backend has none, or chooses."""
 
     backend: str
@@ -83,8 +82,7 @@ def make_request(
     )
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(NamedTuple):
     """The project's own headers that a source may include, by path, and what they amount to.
 
     What is found nowhere in the project is the toolchain's. `is_complete` is False where an
