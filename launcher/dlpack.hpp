@@ -2,6 +2,8 @@
 // which a tensor is read in one call and without Python.
 #pragma once
 
+#include <Python.h>
+
 #include <cstdint>
 
 namespace gpuport::launcher::dlpack {
@@ -43,5 +45,14 @@ struct ExchangeApi {
 inline constexpr char kAttribute[] = "__dlpack_c_exchange_api__", kCapsule[] = "dlpack_exchange_api";
 
 static_assert(sizeof(Tensor) == 48 && sizeof(ExchangeApi) == 56);
+
+// The table that an array type has under that attribute. Null for another object than a capsule of a table that this
+// code knows.
+inline const ExchangeApi* exchange_api_of(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, kCapsule)) return nullptr;
+  auto* api = static_cast<const ExchangeApi*>(PyCapsule_GetPointer(capsule, kCapsule));
+  while (api != nullptr && api->major != 1) api = api->previous;
+  return api != nullptr && api->tensor_from_object != nullptr ? api : nullptr;
+}
 
 }  // namespace gpuport::launcher::dlpack

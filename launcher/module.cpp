@@ -1,4 +1,5 @@
-// gpuport._launcher: calls a compiled kernel with Python's arguments. Private: gpuport.load gives its kernels.
+// gpuport._launcher: calls a compiled kernel with Python's arguments, and repeats calls of the package's functions.
+// Private: gpuport.load gives its kernels.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -8,6 +9,7 @@
 #include "kernel.hpp"
 #include "kernel_type.hpp"
 #include "lock_release.hpp"
+#include "replay.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,7 +32,7 @@ std::shared_ptr<Target> make_target(std::uintptr_t launch, std::uintptr_t launch
 }  // namespace
 
 NB_MODULE(_launcher, m) {
-  m.doc() = "Launches of kernels that were compiled at run time. Private: use gpuport.load.";
+  m.doc() = "Launches of kernels that were compiled at run time, and of calls that repeat. Private: use gpuport.";
   nb::set_leak_warnings(false);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&gp::finish_calls));
 
@@ -48,4 +50,5 @@ NB_MODULE(_launcher, m) {
       .def(nb::new_(&make_target), "launch"_a, "launch_cooperative"_a, "get_current"_a, "set_current"_a, "current"_a,
            "is_context"_a, "backend"_a, "device"_a, "resolve"_a, "stream"_a, "on_error"_a);
   add_kernel_type(m);
+  bind_replay(m);
 }

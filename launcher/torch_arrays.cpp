@@ -6,15 +6,6 @@ namespace gpuport::launcher {
 
 namespace {
 
-// Null for a type without the table, or with one that this code does not know.
-const dlpack::ExchangeApi* exchange_api_of(nb::handle type) {
-  const nb::object capsule = nb::getattr(type, dlpack::kAttribute, nb::none());
-  if (!PyCapsule_IsValid(capsule.ptr(), dlpack::kCapsule)) return nullptr;
-  auto* api = static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), dlpack::kCapsule));
-  while (api != nullptr && api->major != 1) api = api->previous;
-  return api != nullptr && api->tensor_from_object != nullptr ? api : nullptr;
-}
-
 bool element_of(dlpack::DataType dtype, Element& element) {
   if (dtype.lanes != 1 || dtype.bits % 8 != 0) return false;
   element.size = dtype.bits / 8u;
@@ -53,7 +44,7 @@ std::int32_t device_type_of(Backend backend) {
 class TorchTensors : public Library {
  public:
   TorchTensors(nb::handle type, Backend backend, Dtypes dtypes, nb::object current_stream)
-      : api_(exchange_api_of(type)),
+      : api_(dlpack::exchange_api_of(nb::getattr(type, dlpack::kAttribute, nb::none()).ptr())),
         backend_(backend),
         dtypes_(std::move(dtypes)),
         current_stream_(std::move(current_stream)) {}

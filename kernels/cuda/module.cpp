@@ -224,6 +224,26 @@ void raise(const gp::Error& error) {
   }
 }
 
+// BoundCall::run on other memory, for gpuport._launcher, which spares the way through Python. Called with the
+// interpreter's lock; 0, or -1 with Python's error set.
+int enqueue(const void* prepared, void* input, void* output, void* stream) noexcept {
+  const auto& call = *static_cast<const gp::BoundCall*>(prepared);
+  try {
+    try {
+      const LockRelease release;
+      naming_architectures(call.device(), [&] { call.run(input, output, static_cast<cudaStream_t>(stream)); });
+      return 0;
+    } catch (const gp::Error& error) {
+      raise(error);
+    }
+  } catch (nb::python_error& error) {  // of finding the class
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return -1;
+}
+
 }  // namespace
 
 NB_MODULE(GPUPORT_MODULE_NAME, m) {
@@ -252,15 +272,9 @@ NB_MODULE(GPUPORT_MODULE_NAME, m) {
   nb::class_<gp::BoundCall>(m, "BoundCall", "A kernel call that is ready to be enqueued.")
       .def(
           "__call__", [](const gp::BoundCall& call) { call.run(); }, nb::call_guard<LockRelease>())
-      .def(
-          "launch",
-          [](const gp::BoundCall& call, Address input, Address output, Address stream) {
-            const LockRelease release;
-            naming_architectures(call.device(), [&] {
-              call.run(reinterpret_cast<void*>(input), reinterpret_cast<void*>(output), stream_of(stream));
-            });
-          },
-          "input"_a, "output"_a, "stream"_a);
+      .def_prop_ro("entry", [](const gp::BoundCall& call) {
+        return std::tuple(reinterpret_cast<Address>(&enqueue), reinterpret_cast<Address>(&call));
+      });
   m.def("run", &run, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,
         "stream"_a, "scratch"_a = nb::none(), "more_inputs"_a = nb::tuple(), "more_outputs"_a = nb::tuple());
   m.def("prepare", &prepare, "name"_a, "op"_a, "rows"_a, "cols"_a, "input"_a, "output"_a, "mask"_a.none(), "device"_a,

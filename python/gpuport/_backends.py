@@ -7,7 +7,7 @@ import json
 import platform
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from os.path import dirname, join
 from typing import Any, cast
 
 from gpuport import _rules
@@ -77,9 +77,10 @@ class Kernel:
 @cache
 def build_record() -> dict[str, Any]:
     """What the build wrote down, or {} in a source tree that was never built."""
-    path = Path(__file__).with_name("_build_info.json")
+    # Without pathlib, which takes as long to import as a twentieth of this package with NumPy.
     try:
-        return cast(dict[str, Any], json.loads(path.read_text(encoding="utf-8")))
+        with open(join(dirname(__file__), "_build_info.json"), encoding="utf-8") as file:
+            return cast(dict[str, Any], json.load(file))
     except FileNotFoundError:
         return {}
 

@@ -30,8 +30,13 @@ class BoundCall(Protocol):
 
     def __call__(self) -> None: ...
 
-    def launch(self, input: int, output: int, stream: int, /) -> None:
-        """The same on other memory: the addresses of its operands are offsets into it."""
+    @property
+    def entry(self) -> tuple[int, int]:
+        """For the launcher: the addresses of a C function and of its first argument.
+
+        `function(argument, input, output, stream)` enqueues the call on other memory, into which
+        the addresses of its operands are offsets; not 0 with Python's error set.
+        """
 
 
 class Stream(Protocol):

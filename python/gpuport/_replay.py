@@ -1,22 +1,24 @@
-"""Calls that repeat: one that came to a single launch goes straight to it the next time.
+"""What calls came to the first time, for launcher/replay.hpp, which repeats them.
 
-A call is known again by its function, its keywords and the layout of its arrays. What it came to
-is recorded on its first run, below every check; the second run fills in the addresses and the
-stream. Whatever is unusual takes the whole way each time: other kinds of arrays, an explicit
-stream, a conversion, a copy, temporary memory, a wait.
+While a call runs for the first time, what it launches is noted below every check. Where that is one
+launch on the caller's own arrays, it becomes a plan; whatever else a call does rules a plan out: a
+conversion, a copy, temporary memory, a wait.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
+
+from gpuport import _launcher
+from gpuport._kinds import cupy_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,21 +26,13 @@ if TYPE_CHECKING:
     from gpuport._arguments import Site
     from gpuport._kinds import Kind
     from gpuport._layout import Ints
-    from gpuport._native import NativeModule
+    from gpuport._native import BoundCall, NativeModule
     from gpuport._view import View
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_MOST_PLANS = 4096  # a program with more layouts than that starts anew
-
-
-class Facts(NamedTuple):
-    """An array as a plan sees it: what its layout is, and where it is now."""
-
-    layout: Hashable
-    address: int
-    room: int = sys.maxsize  # bytes from the address to the end of its memory
+_plans = _launcher.Plans(4096)
 
 
 @dataclass(slots=True)
@@ -109,202 +103,67 @@ def _recording() -> Iterator[_Record]:
         _recorder.current = previous
 
 
-class _Library(NamedTuple):
-    """How arrays of one exact type are looked at. None: nothing that a plan can take."""
+def _meet(kind: type) -> None:
+    """Tells the launcher how arrays of a type are read, if it can read them.
 
-    facts: Callable[[Any], Facts | None]
-    stream: Callable[[Any], int]
-    written: Callable[[Any], None] | None  # tells the library that an array was written
-    # Of a shape and dtype: a new array beside x, and its address; for the current stream.
-    maker: Callable[[Kind, Ints, str], Callable[[Any, int], tuple[Any, int]]]
-
-
-def _by_kind(kind: Kind, shape: Ints, dtype: str) -> Callable[[Any, int], tuple[Any, int]]:
-    def make(x: Any, stream: int) -> tuple[Any, int]:
-        made, view = kind.empty(x, shape, dtype, stream)
-        return made, view.address
-
-    return make
-
-
-def _torch_library() -> _Library:
-    torch = sys.modules["torch"]
-    raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    bump = torch.autograd.graph.increment_version
-
-    def facts(tensor: Any) -> Facts | None:
-        if not tensor.is_cuda or tensor.requires_grad or tensor.is_neg():
-            return None
-        address, storage = tensor.data_ptr(), tensor.untyped_storage()
-        layout = (tensor.dtype, tensor.shape, tensor.stride(), tensor.get_device(), address & 15)
-        # A storage can be resized after the tensor was made.
-        return Facts(layout, address, storage.nbytes() - (address - storage.data_ptr()))
-
-    def stream(tensor: Any) -> int:
-        if raw_stream is not None:
-            return int(raw_stream(tensor.get_device()))
-        return int(torch.cuda.current_stream(tensor.device).cuda_stream)
-
-    def written(tensor: Any) -> None:
-        if not tensor.is_inference():
-            bump(tensor)
-
-    def maker(kind: Kind, shape: Ints, dtype: str) -> Callable[[Any, int], tuple[Any, int]]:
-        torch_dtype, empty = getattr(torch, dtype), torch.empty
-
-        def make(x: Any, stream: int) -> tuple[Any, int]:
-            made = empty(shape, dtype=torch_dtype, device=x.device)
-            return made, made.data_ptr()
-
-        return make
-
-    return _Library(facts, stream, written, maker)
-
-
-def _cupy_library() -> _Library:
-    cuda = sys.modules["cupy"].cuda
-
-    def facts(array: Any) -> Facts | None:
-        data = array.data
-        address = data.ptr
-        layout = (array.dtype, array.shape, array.strides, data.device_id, address & 15)
-        return Facts(layout, address)
-
-    def stream(array: Any) -> int:
-        return int(cuda.get_current_stream(array.data.device_id).ptr)
-
-    return _Library(facts, stream, None, _by_kind)
-
-
-def _numpy_library() -> _Library:
-    def facts(array: Any) -> Facts | None:
-        address, _ = array.__array_interface__["data"]
-        layout = (array.dtype, array.shape, array.strides, array.flags.writeable, address & 15)
-        return Facts(layout, address)
-
-    return _Library(facts, lambda array: 0, None, _by_kind)
-
-
-def _library_of(kind: type) -> _Library | None:
-    """By exact type: a subclass may mean anything by its attributes."""
+    By exact type: a subclass may mean anything by its attributes.
+    """
     if kind is np.ndarray:
-        return _numpy_library()
-    if kind is getattr(sys.modules.get("torch"), "Tensor", None):
-        return _torch_library()
-    if kind is getattr(sys.modules.get("cupy"), "ndarray", None):
-        return _cupy_library()
-    return None
-
-
-_libraries: dict[type, _Library | None] = {}
-_PLAIN = frozenset((int, bool, str, tuple, type, type(None)))  # keywords that a key may keep
+        _launcher.replay_numpy(kind)
+    elif kind is getattr(sys.modules.get("torch"), "Tensor", None):
+        torch = sys.modules["torch"]
+        _launcher.replay_torch(
+            kind,
+            getattr(kind, "__dlpack_c_exchange_api__", None),
+            getattr(torch._C, "_cuda_getCurrentRawStream", None),
+            torch._C._increment_version,
+        )
+    elif kind is getattr(sys.modules.get("cupy"), "ndarray", None):
+        cupy_stream = sys.modules["cupy"].cuda.get_current_stream
+        _launcher.replay_cupy(kind, cupy_stream, cupy_kind.stream_function())
 
 
 class _Plan(NamedTuple):
     """One launch, with what must hold of the arrays' addresses besides their layouts."""
 
-    launch: Callable[[int, int, int], None]  # addresses of x and of the result, stream
+    entry: tuple[int, int]
+    owner: BoundCall  # of what the entry names
     x: tuple[int, int]  # bytes that it takes up, from its address on: first and past the last
     out: tuple[int, int]
     in_place: bool  # out is x itself; else no byte may be of both
-    make: Callable[[Any, int], tuple[Any, int]]  # the result, where out= was not given
-    finish: Callable[[Any, Any, int], Any]
-
-    def takes(self, x: Facts) -> bool:
-        return self.x[1] <= x.room
-
-    def writes(self, x: Facts, out: Facts) -> bool:
-        if self.out[1] > out.room:
-            return False
-        distance = out.address - x.address
-        if self.in_place:
-            return distance == 0
-        return distance + self.out[0] >= self.x[1] or distance + self.out[1] <= self.x[0]
-
-
-_plans: dict[Hashable, _Plan | None] = {}
-_NEW: Any = object()
+    make: Callable[[Any], Any]  # the result, where out= was not given
 
 
 def replayed(function: Callable[P, R]) -> Callable[P, R]:
     """A function of x and out= that goes straight to its launch when a call repeats."""
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        x: Any = args[0] if args else None
-        kind = type(x)
-        library = _libraries.get(kind)
-        if library is None:
-            library = _library_of(kind)
-            if library is None:
-                return function(*args, **kwargs)
-            _libraries[kind] = library
-        out: Any = kwargs.get("out")
-        if "stream" in kwargs or (out is not None and type(out) is not kind):
-            return function(*args, **kwargs)
-        try:
-            facts = library.facts(x)
-            out_facts = None if out is None else library.facts(out)
-            if facts is None or (out is not None and out_facts is None):
-                return function(*args, **kwargs)
-            key: list[Any] = [function, facts.layout, out_facts and out_facts.layout]
-            for value in args[1:]:
-                key += (value, type(value))  # True is not 1
-            for name, value in kwargs.items():
-                if name != "out":
-                    key += (name, value, type(value))
-            plan = _plans.get(tuple(key), _NEW)
-        except Exception:  # an array that is not what it seems: the whole way says so
-            return function(*args, **kwargs)
-        if plan is _NEW:
-            return _first(function, args, kwargs, tuple(key), library, facts, out_facts)
-        if plan is None or not plan.takes(facts):
-            return function(*args, **kwargs)
-        stream = library.stream(x)
-        if out_facts is None:
-            made, address = plan.make(x, stream)
-            plan.launch(facts.address, address, stream)
-            return cast("R", plan.finish(x, made, stream))
-        if not plan.writes(facts, out_facts):
-            return function(*args, **kwargs)
-        plan.launch(facts.address, out_facts.address, stream)
-        if library.written is not None:
-            library.written(out)
-        return cast("R", out)
-
-    return call
+    code = function.__code__
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    call = _launcher.replayed(function, parameters, code.co_argcount, _record, _meet, _plans)
+    return cast("Callable[P, R]", update_wrapper(call, function))
 
 
-def _first(
+def _record(
     function: Callable[..., R],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    key: tuple[Any, ...],
-    library: _Library,
-    facts: Facts,
-    out_facts: Facts | None,
+    address: int,
+    out_address: int | None,
+    key: _launcher.Key,
 ) -> R:
-    """The whole way, recorded, unless the key would keep an array alive."""
-    named = (value for name, value in kwargs.items() if name != "out")
-    if any(type(value) not in _PLAIN for value in (*args[1:], *named)):
-        return function(*args, **kwargs)
+    """The whole way, and the plan that it leads to. The addresses are those of x and of out."""
     with _recording() as record:
         result = function(*args, **kwargs)
-    if len(_plans) >= _MOST_PLANS:
-        _plans.clear()
-    _plans[key] = _plan_of(record, library, facts, out_facts)
+    _plans.add(key, _plan_of(record, address, out_address))
     return result
 
 
-def _plan_of(
-    record: _Record, library: _Library, facts: Facts, out_facts: Facts | None
-) -> _Plan | None:
+def _plan_of(record: _Record, address: int, out_address: int | None) -> _Plan | None:
     site, source, target = record.site, record.source, record.target
     if not record.is_simple or len(record.runs) != 1 or site is None:
         return None
-    if source is None or target is None or source.address != facts.address:
+    if source is None or target is None or source.address != address:
         return None
-    if out_facts is not None and target.address != out_facts.address:
+    if out_address is not None and target.address != out_address:
         return None
     name, op, rows, cols, read, written, mask, device, _, *further = record.runs[0]
     if mask is not None or any(further):
@@ -320,11 +179,20 @@ def _plan_of(
         device,
         0,
     )
-    in_place = out_facts is not None and source.address == target.address
+    in_place = out_address is not None and source.address == target.address
     if in_place and not source.is_same_as(target):
         return None
-    make = library.maker(site.kind, target.shape, target.dtype)
-    return _Plan(prepared.launch, _reach(source), _reach(target), in_place, make, site.kind.finish)
+    make = _maker(site.kind, target.shape, target.dtype)
+    return _Plan(prepared.entry, prepared, _reach(source), _reach(target), in_place, make)
+
+
+def _maker(kind: Kind, shape: Ints, dtype: str) -> Callable[[Any], Any]:
+    """A function that makes such an array beside x, for the stream that is current."""
+    if kind.name == "PyTorch":  # spares what the kind does for streams that are not current
+        torch = sys.modules["torch"]
+        torch_dtype, empty = getattr(torch, dtype), torch.empty
+        return lambda x: empty(shape, dtype=torch_dtype, device=x.device)
+    return lambda x: kind.empty(x, shape, dtype, kind.current_stream(x))[0]
 
 
 def _offset(address: int, base: int) -> int:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import inspect
+import pickle
+import pydoc
+import sys
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +18,7 @@ import pytest
 
 import gpuport
 from gpuport import _replay
+from gpuport._backends import native_module
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +29,7 @@ def no_plans() -> Iterator[None]:
 
 
 def plans() -> list[bool]:
-    return [plan is not None for plan in _replay._plans.values()]
+    return _replay._plans.filled()
 
 
 CALLS = [
@@ -92,32 +99,6 @@ def test_what_was_refused_stays_refused() -> None:
     np.testing.assert_array_equal(memory, before)
 
 
-def test_memory_that_became_too_small_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a tensor's is whose storage was resized: the whole way refuses it by name."""
-    x, out = np.ones(100, np.float32), np.empty(100, np.float32)
-    for _ in range(2):
-        gpuport.inclusive_scan(x, out=out)
-    (plan,) = _replay._plans.values()
-    assert plan is not None
-    library = _replay._libraries[np.ndarray]
-    assert library is not None
-    facts = {id(x): library.facts(x), id(out): library.facts(out)}
-    for small in (x, out):
-        launches: list[tuple[int, ...]] = []
-
-        def shrunk(array: Any, small: Any = small) -> Any:
-            return facts[id(array)]._replace(room=399 if array is small else 400)  # type: ignore[union-attr]
-
-        def launch(*addresses: int, launches: list[Any] = launches) -> None:
-            launches.append(addresses)
-
-        monkeypatch.setitem(_replay._libraries, np.ndarray, library._replace(facts=shrunk))
-        key = next(iter(_replay._plans))
-        monkeypatch.setitem(_replay._plans, key, plan._replace(launch=launch))
-        gpuport.inclusive_scan(x, out=out)
-        assert launches == []
-
-
 def test_true_is_not_one() -> None:
     x = np.ones((3, 4), np.float32)
     for _ in range(2):
@@ -164,7 +145,94 @@ def test_the_widths_are_different_calls() -> None:
 
 
 def test_plans_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_replay, "_MOST_PLANS", 8)
+    monkeypatch.setattr(_replay._plans, "most", 8)
     for n in range(1, 40):
         assert gpuport.sum(np.ones(n, np.int64)) == n
-    assert len(_replay._plans) <= 8
+    assert 0 < len(_replay._plans) <= 8
+
+
+def test_positions_and_keywords_are_one_call() -> None:
+    x, out = np.arange(12.0).reshape(3, 4), np.empty(3)
+    for call in (
+        lambda: gpuport.sum(x, 1, None, out),
+        lambda: gpuport.sum(x, 1, None, out=out),
+        lambda: gpuport.sum(x, 1, dtype=None, out=out),
+        lambda: gpuport.sum(x=x, out=out, **{"ax" + "is": 1, "dtype": None}),
+        lambda: gpuport.sum(x, 1, None, out, stream=None),
+    ):
+        out[:] = -1
+        assert call() is out
+        np.testing.assert_array_equal(out, x.sum(1))
+    assert plans() == [True]
+    for wrong in ({"axes": 1}, {"x": x}):
+        with pytest.raises(TypeError, match="argument"):
+            gpuport.sum(x, **wrong)
+    with pytest.raises(TypeError, match="argument"):
+        gpuport.sum()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional"):
+        gpuport.sum(x, 1, None, out, "wrap", False, "cpu")  # type: ignore[misc]
+
+
+def test_a_function_is_what_it_was() -> None:
+    """To help(), to pickle and copy, in a class, as a weak reference."""
+    signature = inspect.signature(gpuport.sum)
+    assert list(signature.parameters)[:4] == ["x", "axis", "dtype", "out"]
+    assert signature.parameters["deterministic"].kind is inspect.Parameter.KEYWORD_ONLY
+    text = pydoc.render_doc(gpuport.sum, renderer=pydoc.plaintext)
+    assert "sum(x: 'Any', axis:" in text
+    assert "Every element is widened" in text
+    assert inspect.isroutine(gpuport.sum)
+    assert callable(gpuport.sum)
+    assert (gpuport.sum.__name__, gpuport.sum.__module__) == ("sum", "gpuport.ops._reduce")
+    assert gpuport.sum.__wrapped__.__name__ == "sum"
+    assert repr(gpuport.sum).startswith("<function sum at 0x")
+    assert pickle.loads(pickle.dumps(gpuport.sum)) is gpuport.sum
+    assert copy.deepcopy(gpuport.sum) is gpuport.sum
+    assert weakref.ref(gpuport.sum)() is gpuport.sum
+
+    class Holder(np.ndarray):
+        total = gpuport.sum
+
+    assert np.arange(5).view(Holder).total() == 10
+    assert Holder.total is gpuport.sum
+
+
+def test_a_failed_launch_is_the_modules_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the error of the launch, once a call goes straight to one."""
+    native, found = native_module("cpu"), _replay._plan_of
+    operands = ((0, "int64", 8, 1), (0, "float64", 1, 1))
+    refused = native.prepare("reduce.checked", "checked_sum", 1, 8, *operands, None, 0, 0)
+
+    def broken(*arguments: Any) -> Any:
+        plan = found(*arguments)
+        assert plan is not None
+        return plan._replace(entry=refused.entry, owner=refused)
+
+    monkeypatch.setattr(_replay, "_plan_of", broken)
+    x, out = np.ones(8), np.empty(())
+    for options in ({}, {"out": out}):
+        gpuport.sum(x, **options)
+        counts = sys.getrefcount(x), sys.getrefcount(out)
+        for _ in range(3):
+            with pytest.raises(ValueError, match=r"reduce\.checked writes int64"):
+                gpuport.sum(x, **options)
+        assert counts == (sys.getrefcount(x), sys.getrefcount(out))
+
+
+def test_calls_from_many_threads() -> None:
+    """Plans come and go while others use them."""
+    x = np.arange(64, dtype=np.int64)
+
+    def work(seed: int) -> bool:
+        rng = np.random.default_rng(seed)
+        right = True
+        for _ in range(60):
+            n, out = int(rng.integers(1, 9)), np.empty((), np.int64)
+            gpuport.sum(x[:n], out=out)
+            right &= out == n * (n - 1) // 2
+            if rng.integers(10) == 0:
+                _replay._plans.clear()
+        return bool(right)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(8)))

@@ -15,6 +15,12 @@ def _cupy() -> Any:
     return sys.modules["cupy"]
 
 
+def stream_function() -> Any:
+    """The C function that CuPy's own launches ask for the current stream of a device, or None."""
+    module = sys.modules.get("cupy_backends.cuda.stream")
+    return getattr(module, "__pyx_capi__", {}).get("get_stream_ptr")
+
+
 class CupyKind:
     name = "CuPy"
     has_pool = True

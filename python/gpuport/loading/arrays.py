@@ -9,6 +9,7 @@ import numpy as np
 
 from gpuport import _launcher
 from gpuport._dtypes import ALL, FLOATS, ITEMSIZE
+from gpuport._kinds.cupy_kind import stream_function
 from gpuport._kinds.numpy_kind import NumpyKind
 from gpuport._layout import contiguous_strides
 from gpuport._view import Place
@@ -101,17 +102,8 @@ def _let_the_launcher_know(value: Any) -> None:
             backend,
             dtypes,
             lambda device: int(stream(device).ptr),
-            _cupy_stream_function(),
+            stream_function(),
         )
-
-
-def _cupy_stream_function() -> Any:
-    """The C function that CuPy's own launches ask for the current stream of a device, or None."""
-    try:
-        from cupy_backends.cuda import stream
-    except ImportError:
-        return None
-    return getattr(stream, "__pyx_capi__", {}).get("get_stream_ptr")
 
 
 def _resolve_numpy(value: np.ndarray[Any, Any], where: str) -> Resolved:
