@@ -4,8 +4,9 @@
 
 A launch: an empty kernel with six arguments (four arrays, two numbers), per call, the median of
 several rounds; on a GPU beside CuPy's RawKernel in the same process, over the same arrays, where
-CuPy is installed. A load: the first compilation of a 50-line kernel, and the same from the cache
-in a fresh process, after the import.
+CuPy is installed. Of it: what the arguments take, and what a kernel without any on stream 0 does,
+which is little more than the driver's own time. A load: the first compilation of a 50-line kernel,
+and the same from the cache in a fresh process, after the import.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import gpuport
 EMPTY = """
 extern "C" __global__ void empty(const float* a, const float* b, float* c, int* d, int n,
                                  float s) {}
+extern "C" __global__ void bare() {}
 """
 
 # About 50 lines: a tile loop, shared memory, a template, a helper.
@@ -115,7 +117,8 @@ def _arrays(backend: str) -> tuple[list[Any], Any]:
 def measure_launch(backend: str) -> dict[str, float]:
     arrays, cupy = _arrays(backend)
     args = (*arrays, 1024, np.float32(2))
-    kernel = gpuport.load(EMPTY, backend=backend).empty
+    module = gpuport.load(EMPTY, backend=backend)
+    kernel, bare = module.empty, module.bare
     found: dict[str, float] = {}
 
     def wait() -> None:
@@ -131,8 +134,8 @@ def measure_launch(backend: str) -> dict[str, float]:
         same = (*arrays, np.int32(1024), np.float32(2))
         found["cupy.RawKernel"] = per_call(lambda: raw(grid, block, same), wait)
         found["gpuport again"] = per_call(lambda: kernel(grid, block, args), wait)
-    if backend == "cpu":
-        found["of it the conversion of the arguments"] = per_call(lambda: kernel.check(args), wait)
+    found["of it the conversion of the arguments"] = per_call(lambda: kernel.check(args), wait)
+    found["without arguments, on stream 0"] = per_call(lambda: bare(grid, block, (), 0, 0), wait)
     return found
 
 

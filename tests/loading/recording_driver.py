@@ -78,3 +78,30 @@ class Driver:
             launch, launch, get, set_, 0xC0, True, backend, device, resolve, stream, on_error
         )
         return _launcher.Kernel("k", 0xF0, parameters, target)
+
+
+def asked(value: object, where: str) -> Any:
+    raise TypeError(f"{where}: asked about a {type(value).__name__}")
+
+
+def no_stream(stream: object, arguments: tuple[object, ...]) -> int:
+    return 0x70
+
+
+_drivers: list[Driver] = []
+
+
+def host_kernel(
+    *parameters: Parameter,
+    resolve: Callable[[Any, str], Any] = asked,
+) -> tuple[_launcher.Kernel, list[int]]:
+    """A kernel of the CPU backend, and the addresses that its last launch was given."""
+    given: list[int] = []
+    driver = Driver(count=len(parameters))
+    _drivers.append(driver)  # the kernel knows only the addresses of its functions
+    driver.on_launch = lambda values: given.__setitem__(slice(None), values)
+    return driver.kernel(resolve, no_stream, parameters, backend="cpu", device=0), given
+
+
+def pointer(name: str, kind: int = FLOAT, size: int = 4, readonly: bool = False) -> Parameter:
+    return (name, "T*", POINTER, 8, 8, kind, size, readonly)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from gpuport import _launcher
-from recording_driver import FLOAT, Driver
+from recording_driver import FLOAT, Driver, asked, no_stream
 
 
 class Tensor:
@@ -50,21 +48,13 @@ _launcher.register_library(
 _launcher.register_library(CupyArray, "cupy", "cuda", {"f4": (FLOAT, 4)}, lambda device: 0x60)
 
 
-def refuse(value: object, where: str) -> Any:
-    raise TypeError(f"{where}: asked about a {type(value).__name__}")
-
-
-def no_stream(stream: object, arguments: tuple[object, ...]) -> int:
-    return 0x70
-
-
 @pytest.mark.parametrize(
     ("array", "address", "stream"),
     [(Tensor(), 0x7FFF_0000_1000, 0x51), (CupyArray(), 0x7FFF_0000_2000, 0x60)],
 )
 def test_what_a_driver_is_given(array: object, address: int, stream: int) -> None:
     driver = Driver()
-    kernel = driver.kernel(refuse, no_stream)
+    kernel = driver.kernel(asked, no_stream)
     kernel((3, 2), 64, (array, -5, array), shared_mem=48)
     kernel(1, (1, 2, 3), (None, 7, np.uintp(9)), stream=object())
     first = (0xF0, (3, 2, 1, 64, 1, 1), 48, stream, (address, -5, address), 0xC0)
@@ -77,7 +67,7 @@ def test_what_a_driver_is_given(array: object, address: int, stream: int) -> Non
 def test_a_current_context_stays() -> None:
     driver = Driver()
     driver.current = 0xC0
-    driver.kernel(refuse, no_stream)(1, 1, (None, 0, None))
+    driver.kernel(asked, no_stream)(1, 1, (None, 0, None))
     assert driver.contexts == []
 
 
@@ -88,7 +78,7 @@ def test_a_current_context_stays() -> None:
 def test_what_it_does_not_know_the_package_is_asked_about(array: object) -> None:
     driver = Driver()
     with pytest.raises(TypeError, match=r"k: parameter 1, x \(const float\*\): asked about"):
-        driver.kernel(refuse, no_stream)(1, 1, (array, 1, None))
+        driver.kernel(asked, no_stream)(1, 1, (array, 1, None))
     assert driver.launches == []
 
     def resolve(value: object, where: str) -> tuple[int, int, int, int, bool]:
@@ -103,13 +93,13 @@ def test_what_it_does_not_know_the_package_is_asked_about(array: object) -> None
 def test_host_arrays_are_never_read_for_a_gpu() -> None:
     driver = Driver()
     with pytest.raises(TypeError, match="asked about a ndarray"):
-        driver.kernel(refuse, no_stream)(1, 1, (np.zeros(4, "f4"), 1, None))
+        driver.kernel(asked, no_stream)(1, 1, (np.zeros(4, "f4"), 1, None))
 
 
-def test_a_refused_launch() -> None:
+def test_a_askedd_launch() -> None:
     driver = Driver(result=701)
     with pytest.raises(RuntimeError, match=r"k 701 \(1, 1, 1\) \(2048, 1, 1\)"):
-        driver.kernel(refuse, no_stream)(1, 2048, (None, 0, None))
+        driver.kernel(asked, no_stream)(1, 2048, (None, 0, None))
     assert driver.current == 0xA0
 
 
@@ -117,19 +107,19 @@ def test_a_refused_launch() -> None:
 def test_streams_that_need_no_asking(stream: int | None, handle: int | None) -> None:
     driver = Driver()
 
-    def asked(stream: object, arguments: tuple[object, ...]) -> int:
+    def fail(stream: object, arguments: tuple[object, ...]) -> int:
         raise AssertionError(f"asked about {stream}")
 
-    driver.kernel(refuse, asked)(1, 1, (None, 0, None), 0, stream)
+    driver.kernel(asked, fail)(1, 1, (None, 0, None), 0, stream)
     assert driver.launches[0][3] == handle
     for other in (-1, 2**70, True, object()):
         with pytest.raises(AssertionError, match="asked about"):
-            driver.kernel(refuse, asked)(1, 1, (None, 0, None), stream=other)
+            driver.kernel(asked, fail)(1, 1, (None, 0, None), stream=other)
 
 
 def test_how_it_is_called() -> None:
     driver = Driver()
-    kernel = driver.kernel(refuse, no_stream)
+    kernel = driver.kernel(asked, no_stream)
     args = (None, 3, None)
     kernel(2, 4, args, 16, 0x99, False)
     kernel(args=args, stream=0x99, shared_mem=16, **{"".join(["gr", "id"]): 2, "block": 4})

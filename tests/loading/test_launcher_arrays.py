@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,37 +13,8 @@ import pytest
 import gpuport
 from gpuport import _launcher
 from gpuport._view import HOST
-from gpuport.loading.arrays import _let_the_launcher_know, resolve_array
-from recording_driver import FLOAT, POINTER, SIGNED, Driver
-
-
-def asked(value: object, where: str) -> Any:
-    raise TypeError(f"{where}: asked about a {type(value).__name__}")
-
-
-def no_stream(stream: object, arguments: tuple[object, ...]) -> int:
-    return 0x70
-
-
-_drivers: list[Driver] = []
-
-
-def host_kernel(
-    *parameters: tuple[str, str, int, int, int, int, int, bool],
-    resolve: Callable[[Any, str], Any] = asked,
-) -> tuple[_launcher.Kernel, list[int]]:
-    """A kernel of the CPU backend, and the addresses that its last launch was given."""
-    given: list[int] = []
-    driver = Driver(count=len(parameters))
-    _drivers.append(driver)  # the kernel knows only the addresses of its functions
-    driver.on_launch = lambda values: given.__setitem__(slice(None), values)
-    return driver.kernel(resolve, no_stream, parameters, backend="cpu", device=0), given
-
-
-def pointer(
-    name: str, kind: int = FLOAT, size: int = 4, readonly: bool = False
-) -> tuple[str, str, int, int, int, int, int, bool]:
-    return (name, "T*", POINTER, 8, 8, kind, size, readonly)
+from gpuport.loading.arrays import resolve_array
+from recording_driver import FLOAT, SIGNED, Driver, asked, host_kernel, no_stream, pointer
 
 
 def test_numpy_arrays_are_read_anew_at_each_call() -> None:
@@ -310,66 +280,3 @@ def test_a_table_that_knows_no_stream() -> None:
     driver = Driver()
     driver.kernel(asked, no_stream)(1, 1, (exchanged(Exchange(stream=0))(), 1, None))
     assert driver.launches[0][3] == 0x50
-
-
-def test_pytorch_itself() -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-
-    def resolve(value: Any, where: str) -> Any:
-        seen.append(value)
-        return resolve_array(value, where, HOST)
-
-    seen: list[Any] = []
-    kernel, given = host_kernel(pointer("x"), resolve=resolve)
-    kernel(1, 1, (torch.zeros(4),))
-    seen.clear()
-    x = torch.zeros(4)
-    for array in (x, x[1:], x.reshape(2, 2), torch.zeros((4, 1)).T):
-        kernel(1, 1, (array,))
-        assert given == [array.data_ptr()]
-    x.untyped_storage().resize_(1 << 20)
-    x.resize_(1 << 18)
-    kernel(1, 1, (x,))
-    assert given == [x.data_ptr()]
-    assert seen == []
-    for refused, words in (
-        (torch.zeros(4, requires_grad=True), "requires grad"),
-        (torch._neg_view(torch.ones(4)), "negated view"),
-        (torch.zeros(8)[::2], "not C-contiguous"),
-        (torch.zeros(4, dtype=torch.complex64), "no counterpart"),
-        (torch.zeros(4).to_sparse(), "dense tensor"),
-        (torch.zeros(4, device="meta"), "out of reach"),
-    ):
-        with pytest.raises(TypeError, match=words):
-            kernel(1, 1, (refused,))
-    assert len(seen) == 6
-    with pytest.raises(TypeError, match="an array of float64 given"):
-        kernel(1, 1, (torch.zeros(4, dtype=torch.float64),))
-
-
-def test_cupy_itself() -> None:
-    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
-    if cupy.cuda.runtime.is_hip:
-        pytest.skip("this CuPy is for AMD's GPUs")
-    memory = np.zeros(64, "f4")
-
-    def array(device: int, shape: tuple[int, ...] = (2, 3), dtype: str = "f4") -> Any:
-        owner = cupy.cuda.UnownedMemory(memory.ctypes.data, memory.nbytes, memory, device)
-        return cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(owner, 8))
-
-    driver = Driver()
-    kernel = driver.kernel(asked, no_stream)
-    x = array(1)
-    _let_the_launcher_know(x)
-    kernel(1, 1, (x, 1, x), stream=0)
-    kernel(1, 1, (x[1:], 1, array(1, (0, 3))[:, ::2]), stream=0)
-    address = memory.ctypes.data + 8
-    assert driver.launches[0][4] == (address, 1, address)
-    assert driver.launches[1][4][0] == address + 12
-    for other in (array(0), x.T, x[:, ::2], array(1, dtype="c8")):
-        with pytest.raises(TypeError, match="asked about a ndarray"):
-            kernel(1, 1, (other, 1, None), stream=0)
-    with pytest.raises(TypeError, match="an array of int32 given"):
-        kernel(1, 1, (array(1, dtype="i4"), 1, None), stream=0)
-    with pytest.raises(TypeError, match="elements of 8 bytes wanted"):
-        kernel(1, 1, (None, 1, array(1, (3,))), stream=0)
