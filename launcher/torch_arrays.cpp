@@ -81,6 +81,7 @@ class TorchTensors : public Library {
     if (tensor.device.type != device_type_of(place.backend)) return false;
     if (!place.is_host() && tensor.device.index != place.device) return false;
     if (!element_of(tensor.dtype, array.element) || !is_contiguous(tensor, count)) return false;
+    if (tensor.data == nullptr && count != 0) return false;  // freed
     array.address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
     array.bytes = count * array.element.size;
     return true;
@@ -94,7 +95,7 @@ class TorchTensors : public Library {
     const Element* const element = dtypes_.find(dtype.ptr());
     if (!dtype.is_valid() || element == nullptr) return false;
     array.element = *element;
-    if (!to_number(call(value, data_ptr_), address)) return false;
+    if (!to_number(call(value, data_ptr_), address) || address == 0) return false;
     if (with_bytes && !to_number(call(value, numel_), count)) return false;
     array.address = std::uintptr_t(address);
     array.bytes = std::uint64_t(count) * array.element.size;

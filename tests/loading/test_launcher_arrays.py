@@ -183,7 +183,7 @@ class Exchange:
             return -1
         array.kept = (ctypes.c_int64 * 4)(*array.shape, *array.strides)
         words = (ctypes.c_uint64 * 6).from_address(to)
-        words[0] = 0x7FFF_0000_3000
+        words[0] = array.address
         words[1] = array.device[0] | array.device[1] << 32
         code, bits, lanes = array.dtype
         words[2] = 2 | code << 32 | bits << 40 | lanes << 48
@@ -202,6 +202,7 @@ class Exchanged:
     """What is asked of a tensor whose type has the table."""
 
     requires_grad, negated, fails, has_no_strides = False, False, False, False
+    address = 0x7FFF_0000_3000
     device, dtype, shape, strides = (2, 1), (2, 32, 1), (2, 3), (3, 1)
 
     def __init__(self, **facts: Any) -> None:
@@ -226,14 +227,15 @@ TENSOR = exchanged(EXCHANGE)
 @pytest.mark.parametrize(
     "facts",
     [{}, {"has_no_strides": True}, {"shape": (1, 3), "strides": (9, 1)},
-     {"shape": (0, 3), "strides": (1, 7)}],
+     {"shape": (0, 3), "strides": (1, 7)}, {"shape": (0, 3), "address": 0}],
 )  # fmt: skip
 def test_one_call_tells_of_a_tensor(facts: dict[str, Any]) -> None:
     driver = Driver()
     EXCHANGE.streams.clear()
     driver.kernel(asked, no_stream)(1, 1, (TENSOR(**facts), 1, None))
     assert driver.launches[0][3] == 0x77
-    assert driver.launches[0][4] == (0x7FFF_0000_3010, 1, 0)
+    address = facts.get("address", 0x7FFF_0000_3000) + 16  # the offset
+    assert driver.launches[0][4] == (address, 1, 0)
     assert EXCHANGE.streams == [(2, 1)]
 
 
@@ -241,7 +243,7 @@ def test_one_call_tells_of_a_tensor(facts: dict[str, Any]) -> None:
     "facts",
     [{"requires_grad": True}, {"negated": True}, {"fails": True}, {"device": (2, 0)},
      {"device": (1, 1)}, {"device": (10, 1)}, {"strides": (1, 2)}, {"dtype": (2, 32, 2)},
-     {"dtype": (5, 64, 1)}, {"dtype": (7, 8, 1)}],
+     {"dtype": (5, 64, 1)}, {"dtype": (7, 8, 1)}, {"address": 0}],
 )  # fmt: skip
 def test_tensors_that_the_package_is_asked_about(facts: dict[str, Any]) -> None:
     driver = Driver()

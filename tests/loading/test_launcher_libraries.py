@@ -34,7 +34,11 @@ def test_pytorch_itself() -> None:
     kernel(1, 1, (x,))
     assert given == [x.data_ptr()]
     assert seen == []
+    freed = torch.zeros(4)
+    freed.untyped_storage().resize_(0)
     for refused, words in (
+        (freed, "has no memory"),
+        (torch.nested.nested_tensor([torch.zeros(2)]), "not a nested one"),
         (torch.zeros(4, requires_grad=True), "requires grad"),
         (torch._neg_view(torch.ones(4)), "negated view"),
         (torch.zeros(8)[::2], "not C-contiguous"),
@@ -44,7 +48,7 @@ def test_pytorch_itself() -> None:
     ):
         with pytest.raises(TypeError, match=words):
             kernel(1, 1, (refused,))
-    assert len(seen) == 6
+    assert len(seen) == 8
     with pytest.raises(TypeError, match="an array of float64 given"):
         kernel(1, 1, (torch.zeros(4, dtype=torch.float64),))
 

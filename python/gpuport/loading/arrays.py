@@ -12,7 +12,7 @@ from gpuport._dtypes import ALL, FLOATS, ITEMSIZE
 from gpuport._kinds.cupy_kind import stream_function
 from gpuport._kinds.numpy_kind import NumpyKind
 from gpuport._layout import contiguous_strides
-from gpuport._view import Place
+from gpuport._view import Place, require_address
 from gpuport.arrays import kind_of, resolve_stream
 
 # The numbers of reflect.h.
@@ -67,6 +67,7 @@ def resolve_array(value: Any, where: str, place: Place) -> Resolved:
         raise TypeError(f"{where}: the tensor is a negated view; .resolve_neg() makes a plain one")
     try:
         view = kind.view(value, "the argument", 0)
+        require_address(view.address, view.size, "the argument")
     except (TypeError, ValueError, BufferError) as error:
         raise TypeError(f"{where}: {error}") from None
     if view.dtype not in ITEMSIZE:
