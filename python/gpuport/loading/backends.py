@@ -12,7 +12,6 @@ from gpuport._backends import ordinals
 from gpuport._view import Place
 from gpuport.errors import BackendUnavailableError
 from gpuport.loading import cache
-from gpuport.loading.archs import check_archs
 from gpuport.loading.hashing import blake2b
 from gpuport.loading.module import Module
 from gpuport.loading.records import ModuleRecord
@@ -59,6 +58,7 @@ def load_cpu(request: Request, device: int, warp_size: int | None) -> Module:
 
 
 def load_gpu(request: Request, device: int, warp_size: int | None) -> Module:
+    from gpuport.loading.archs import check_archs
     from gpuport.loading.driver import driver
 
     backend, place = request.backend, Place(request.backend, device)

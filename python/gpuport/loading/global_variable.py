@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpuport._view import Place
+if TYPE_CHECKING:
+    from gpuport.loading.loaded_code import Memory
 
 # kind of reflect.h and size -> dtype
 _DTYPES = {
@@ -18,16 +19,6 @@ _DTYPES = {
     (4, 8): "f8",
     (5, 2): "f2",
 }
-
-
-class Memory(Protocol):
-    """The device that a variable is on."""
-
-    place: Place
-
-    def read(self, address: int, data: npt.NDArray[np.uint8], stream: int) -> None: ...
-
-    def write(self, address: int, data: npt.NDArray[np.uint8], stream: int) -> None: ...
 
 
 class GlobalVariable:

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpuport import _launcher
 from gpuport._dtypes import ALL
 from gpuport.device_array import DeviceArray
 from gpuport.loading.arrays import NUMPY_DTYPES, SCALARS, element_of
 from gpuport.loading.compiled_only import CompiledOnly
-from gpuport.loading.global_variable import GlobalVariable, Memory
-from gpuport.loading.records import GlobalRecord, KernelRecord, ModuleRecord
+from gpuport.loading.records import KernelRecord, ModuleRecord
 
-__all__ = ["Kernel", "LoadedCode", "Module", "Overloads"]
+if TYPE_CHECKING:  # a module from the cache does not wait for these
+    from gpuport.loading.global_variable import GlobalVariable
+    from gpuport.loading.loaded_code import LoadedCode
 
-
-class LoadedCode(Memory, Protocol):
-    """What a backend made of a module's file on one device."""
-
-    warp_size: int
-
-    def target(self) -> _launcher.Target:
-        """The native launcher's idea of the device; BackendUnavailableError without one."""
-
-    def function(self, kernel: KernelRecord) -> int: ...
-
-    def attributes(self, function: int) -> dict[str, int]: ...
-
-    def set_dynamic_shared(self, function: int, nbytes: int) -> None: ...
-
-    def occupancy(self, function: int, threads: int, shared_mem: int) -> int: ...
-
-    def variable(self, record: GlobalRecord) -> tuple[int, int]:
-        """Address and bytes."""
+__all__ = ["Kernel", "Module", "Overloads"]
 
 
 class Kernel(_launcher.Kernel):
@@ -236,6 +219,8 @@ class Module:
             raise AttributeError(f"the module has no variable {name!r}; it has {names}")
         if isinstance(self._code, CompiledOnly):
             raise self._code.unavailable()
+        from gpuport.loading.global_variable import GlobalVariable
+
         record = records[0]
         address, nbytes = self._code.variable(record)
         return GlobalVariable(

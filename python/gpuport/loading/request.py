@@ -19,7 +19,7 @@ _INCLUDE = re.compile(
     rb'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|([^"<\s]))',
     re.MULTILINE,
 )
-_TESTED = re.compile(rb'__has_include(?:_next)?[ \t]*\([ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)')
+_TESTED = rb'__has_include(?:_next)?[ \t]*\([ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)'
 
 
 class Request(NamedTuple):
@@ -108,7 +108,8 @@ def read_project(request: Request) -> Project:
     waiting = [(request.path, request.text)]
     while waiting:
         path, text = waiting.pop()
-        for match in (*_INCLUDE.finditer(text), *_TESTED.finditer(text)):
+        tested = re.finditer(_TESTED, text) if b"__has_include" in text else ()
+        for match in (*_INCLUDE.finditer(text), *tested):
             if match.re is _INCLUDE and match[3] is not None:
                 is_complete = False
                 continue
