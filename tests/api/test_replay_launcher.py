@@ -224,6 +224,7 @@ def test_a_plan_keeps_what_its_key_names(recorder: Recorder) -> None:
     for size in range(1, 15):
         dtype = np.dtype(f"V{size + 16}")
         assert not recorder.goes_straight(Array(0x100, dtype=dtype))
+        recorder.whole.clear()
         del dtype
 
 
