@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,7 @@ class Options:
             raise ValueError(f"deterministic must be None or True, not {self.deterministic!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """Where a call takes place: x's library, where x lives, and where the kernels run.
 
     `name` is what the function calls x.

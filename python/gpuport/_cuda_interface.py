@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuport._layout import Ints
 
 
-@dataclass(frozen=True, slots=True)
-class CudaInterface:
+class CudaInterface(NamedTuple):
     """`strides` are in bytes, None in C order. `stream` is a raw handle, None if none is named."""
 
     address: int

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ from gpuport._view import HOST, Output, View, host_array, packed
 from gpuport.errors import Error
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(NamedTuple):
     """A variant for rows of some lengths, of some dtypes, on some backends."""
 
     variant: str
@@ -62,8 +60,7 @@ _DEFAULTS: dict[str, tuple[Default, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """What a function computes.
 
     `result_dtype` maps the dtype of x, or raises. `compute_dtype` maps that and the result's to

@@ -80,7 +80,7 @@ def compact(function: str, x: Any, keep: Any, options: Options) -> Any:
 
     def write(target: View) -> None:
         if room is not None:
-            session.copy(replace(room, shape=(kept,)), target)
+            session.copy(room._replace(shape=(kept,)), target)
         elif keep is None:
             run("nonzero", flags, target, None)
         else:

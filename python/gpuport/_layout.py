@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 Ints = tuple[int, ...]
 
@@ -19,16 +19,14 @@ Ints = tuple[int, ...]
 MAX_LAUNCHES = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Adjacent axes that act as one: `size` steps of `strides[k]` elements in operand k."""
 
     size: int
     strides: Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """One kernel launch; offsets and strides count elements, one of each per operand."""
 
     rows: int
@@ -138,8 +136,7 @@ def plan(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
+class Arrangement(NamedTuple):
     """How one call is carried out; the operands of the launches are x, the results, the mask."""
 
     launches: tuple[Launch, ...]

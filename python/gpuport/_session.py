@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from gpuport._native import NativeModule
 from gpuport._view import Place, View, host_array, packed
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """A native module, a device's ordinal and a stream.
 
     `allocate` gives C-contiguous memory on the device. It may be dropped while the work that uses
@@ -37,7 +36,7 @@ class Session:
     def matrix_copy(self, view: View, axes: Ints, dtype: str) -> View:
         """A packed copy, converted, whose `axes` lie innermost."""
         memory = self.allocate((math.prod(view.shape),), dtype)
-        copy = replace(memory, shape=view.shape, strides=matrix_strides(view.shape, axes))
+        copy = memory._replace(shape=view.shape, strides=matrix_strides(view.shape, axes))
         self.copy(view, copy)
         return copy
 
@@ -67,8 +66,8 @@ class Session:
         actual = list(targets)
         if way.scratch is not None:
             actual = [
-                replace(
-                    self.allocate((view.size,), view.dtype), shape=view.shape, strides=way.scratch
+                self.allocate((view.size,), view.dtype)._replace(
+                    shape=view.shape, strides=way.scratch
                 )
                 for view in targets
             ]
@@ -110,7 +109,7 @@ class Session:
         shape, (strides,) = ((), ((),)) if size == 0 else merge_axes(view.shape, (view.strides,))
         if len(shape) > 1:
             view, strides = self.matrix_copy(view, tuple(range(len(view.shape))), view.dtype), (1,)
-        return replace(view, shape=(size,), strides=strides or (1,))
+        return view._replace(shape=(size,), strides=strides or (1,))
 
     def first_nonfinite(self, view: View) -> int:
         """C-order index of the first NaN or infinity, -1 if there is none."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,9 @@ from gpuport._layout import Ints, contiguous_strides
 from gpuport._native import Matrix, Strided
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+# Named tuples, here and in what else every import of gpuport takes: a dataclass takes eight times
+# as long to make.
+class Place(NamedTuple):
     """Where an array lives: the backend that reaches its memory, and the device's ordinal."""
 
     backend: str
@@ -29,8 +29,7 @@ class Place:
 HOST = Place("cpu")
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """Address, dtype, shape and strides (in elements). `owner` keeps the memory alive."""
 
     address: int
@@ -75,7 +74,7 @@ class View:
             s if n == m else 0
             for n, m, s in zip(self.shape, shape[lead:], self.strides, strict=True)
         )
-        return replace(self, shape=shape, strides=(0,) * lead + strides)
+        return self._replace(shape=shape, strides=(0,) * lead + strides)
 
     def is_same_as(self, other: View) -> bool:
         """Whether both name the same elements in the same order."""
@@ -107,8 +106,7 @@ def require_address(address: int, size: int, argument: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """Where results go. `commit` is called once they are there (or enqueued to be)."""
 
     view: View
