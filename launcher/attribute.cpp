@@ -1,16 +1,24 @@
 #include "attribute.hpp"
 
+#include <string_view>
+
 namespace gpuport::launcher {
 
 namespace {
 
-// The entry of that name in the table that a class was made with, of getters or of slots.
-template <typename Entry>
-Entry* entry_of(nb::handle type, int table, nb::handle name) {
-  auto* entry = static_cast<Entry*>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type.ptr()), table));
-  while (entry != nullptr && entry->name != nullptr && PyUnicode_CompareWithASCIIString(name.ptr(), entry->name) != 0)
-    ++entry;
-  return entry != nullptr && entry->name != nullptr ? entry : nullptr;
+// The getter of that name in the table that a class was made with.
+const PyGetSetDef* getter_of(nb::handle type, nb::handle name) {
+  const auto* def =
+      static_cast<const PyGetSetDef*>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(type.ptr()), Py_tp_getset));
+  while (def != nullptr && def->name != nullptr && PyUnicode_CompareWithASCIIString(name.ptr(), def->name) != 0) ++def;
+  return def != nullptr && def->name != nullptr ? def : nullptr;
+}
+
+// Whether a class keeps what typing.NamedTuple put there for a field.
+bool is_field(nb::handle type, nb::handle found) {
+  const nb::str kind = nb::str(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(found.ptr()))).attr("__name__"));
+  return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()), &PyTuple_Type) &&
+         std::string_view(kind.c_str()) == "_tuplegetter";
 }
 
 }  // namespace
@@ -24,24 +32,17 @@ void Attribute::find(PyTypeObject* type) const {
   for (const nb::handle base : nb::borrow<nb::tuple>(handle.attr("__mro__"))) {
     const nb::object members = base.attr("__dict__");
     if (!nb::cast<bool>(members.attr("__contains__")(name))) continue;
-    const PyTypeObject* const kind = Py_TYPE(nb::object(members[name]).ptr());
-    if (kind == &PyGetSetDescr_Type) {
-      if (const auto* const entry = entry_of<PyGetSetDef>(base, Py_tp_getset, name)) {
-        get_ = entry->get;
-        closure_ = entry->closure;
+    const nb::object found = members[name];
+    if (Py_TYPE(found.ptr()) == &PyGetSetDescr_Type) {
+      if (const PyGetSetDef* const def = getter_of(base, name)) {
+        get_ = def->get;
+        closure_ = def->closure;
       }
-    } else if (kind == &PyMemberDescr_Type) {
-      slot_ = entry_of<PyMemberDef>(base, Py_tp_members, name);
+    } else if (is_field(base, found)) {
+      field_ = nb::cast<Py_ssize_t>(base.attr("_fields").attr("index")(name));
     }
     return;
   }
-}
-
-bool to_number(const nb::object& object, long long& number) {
-  if (!object.is_valid()) return false;
-  int overflow = 0;
-  number = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
-  return overflow == 0 && !(number == -1 && PyErr_Occurred());
 }
 
 }  // namespace gpuport::launcher

@@ -5,13 +5,10 @@ namespace gpuport::launcher {
 namespace {
 
 // Never freed: kernels may outlive the interpreter's last collection.
-IdentityMap<std::unique_ptr<Library>>& libraries() {
-  static auto& known = *new IdentityMap<std::unique_ptr<Library>>;
-  return known;
-}
+IdentityMap<std::unique_ptr<Library>>& libraries = *new IdentityMap<std::unique_ptr<Library>>;
 
 void add(nb::handle type, std::unique_ptr<Library> library) {
-  if (libraries().find(type.ptr()) == nullptr) libraries().add(type.ptr(), std::move(library));
+  if (libraries.find(type.ptr()) == nullptr) libraries.add(type.ptr(), std::move(library));
 }
 
 }  // namespace
@@ -40,7 +37,7 @@ void register_library(nb::handle type, const std::string& name, const std::strin
 void register_device_array(nb::handle type, const nb::dict& elements) { add(type, make_device_arrays(elements)); }
 
 const Library* library_of(PyObject* value) {
-  const auto* const found = libraries().find(Py_TYPE(value));
+  const auto* const found = libraries.find(Py_TYPE(value));
   return found == nullptr ? nullptr : found->get();
 }
 

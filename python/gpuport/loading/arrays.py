@@ -31,7 +31,8 @@ SCALARS: dict[type[Any], tuple[int, int]] = {
     np.float64: (FLOAT, 8),
 }
 
-NUMPY_DTYPES = {np.dtype(scalar): element for scalar, element in SCALARS.items()}
+# Floats first: the launcher looks from the front.
+NUMPY_DTYPES = {np.dtype(scalar): element for scalar, element in reversed(SCALARS.items())}
 
 
 def element_of(dtype: str) -> tuple[int, int]:
@@ -94,7 +95,9 @@ def _let_the_launcher_know(value: Any) -> None:
     elif library == "cupy" and type(value).__name__ == "ndarray":
         import cupy
 
-        dtypes = {np.dtype(name): element_of(name) for name in ALL if name != "bfloat16"}
+        # Floats first: the launcher looks from the front.
+        names = [name for name in reversed(ALL) if name != "bfloat16"]
+        dtypes = {np.dtype(name): element_of(name) for name in names}
         backend = "hip" if cupy.cuda.runtime.is_hip else "cuda"
         stream = cupy.cuda.get_current_stream
         _launcher.register_library(

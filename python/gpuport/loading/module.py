@@ -264,7 +264,7 @@ def _prepare_launcher() -> None:
     for scalar, (kind, size) in SCALARS.items():
         sample = scalar(3)
         _launcher.register_scalar(scalar, kind, size, sample, sample.tobytes())
-    _launcher.register_device_array(DeviceArray, {name: element_of(name) for name in ALL})
+    _launcher.register_device_array(DeviceArray, {name: element_of(name) for name in reversed(ALL)})
 
 
 _prepare_launcher()
