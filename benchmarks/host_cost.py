@@ -4,10 +4,13 @@
 
 Calls on 1,024 elements with `out=` are enqueued back to back, fewer than the driver's queue holds,
 and the clock stops before the GPU is waited for. The libraries take turns; each number is the
-median of the rounds. Without a GPU only the import and NumPy's calls are measured.
+median of the rounds. `ours` is the same call with a launch that does nothing: the rest is the
+driver's, and what a kernel takes to choose its grid. Without a GPU only the import and the calls
+on NumPy's arrays and on PyTorch's tensors on the CPU are measured.
 """
 
 import argparse
+import ctypes
 import json
 import statistics
 import subprocess
@@ -17,10 +20,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 import gpuport
+from gpuport import _replay
 
 ELEMENTS, CALLS, ROUNDS = 1024, 300, 15
 IMPORT_ROUNDS = 9
@@ -52,11 +57,27 @@ def time_in_turns(calls: dict[str, Call], wait: Call) -> dict[str, float]:
     return {name: statistics.median(times) for name, times in found.items()}
 
 
-def torch_pairs() -> Iterator[tuple[str, Call, Call]]:
+def time_without_launch(call: Call, wait: Call) -> float:
+    """Microseconds of a call whose launch is a C function that returns 0 at once."""
+    nothing = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p).value  # of 0
+    found = _replay._plan_of
+
+    def plan_of(*arguments: Any) -> Any:
+        plan = found(*arguments)
+        return plan and plan._replace(entry=(nothing, 0))
+
+    _replay._plans.clear()
+    with patch.object(_replay, "_plan_of", plan_of):
+        (time,) = time_in_turns({"ours": call}, wait).values()
+    _replay._plans.clear()
+    return time
+
+
+def torch_pairs(device: str) -> Iterator[tuple[str, Call, Call]]:
     import torch
 
-    x = torch.ones(ELEMENTS, device="cuda")
-    total, index = torch.empty((), device="cuda"), torch.empty((), dtype=torch.int64, device="cuda")
+    x = torch.ones(ELEMENTS, device=device)
+    total, index = torch.empty((), device=device), torch.empty((), dtype=torch.int64, device=device)
     out = torch.empty_like(x)
     yield (
         "sum",
@@ -100,7 +121,9 @@ def libraries() -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, Call, Ca
         import torch
 
         if torch.cuda.is_available():
-            yield "torch", torch_pairs, torch.cuda.synchronize
+            yield "torch", lambda: torch_pairs("cuda"), torch.cuda.synchronize
+        else:
+            yield "torch cpu", lambda: torch_pairs("cpu"), lambda: None
     if find_spec("cupy") is not None:
         import cupy
 
@@ -149,7 +172,10 @@ def main() -> int:
     imports = import_times()
     rows = []
     print(f"import gpuport: {statistics.median(imports):.0f} ms (target {IMPORT_LIMIT_MS})")
-    print(f"\n{'call':18}{'arrays':8}{'gpuport us':>12}{'theirs us':>12}{'ratio':>8}  target")
+    print(
+        f"\n{'call':18}{'arrays':11}{'gpuport us':>11}{'ours':>7}{'theirs us':>11}{'ratio':>8}"
+        "  target"
+    )
     for library, pairs, wait in libraries():
         for name, own, theirs in pairs():
             times = time_in_turns({"gpuport": own, library: theirs}, wait)
@@ -160,11 +186,14 @@ def main() -> int:
                 if target is None
                 else f"{target:.2f} {'reached' if ratio <= target else 'MISSED'}"
             )
+            share = time_without_launch(own, wait)
             print(
-                f"{name:18}{library:8}{times['gpuport']:>12.2f}{times[library]:>12.2f}"
-                f"{ratio:>8.2f}  {verdict}"
+                f"{name:18}{library:11}{times['gpuport']:>11.2f}{share:>7.2f}"
+                f"{times[library]:>11.2f}{ratio:>8.2f}  {verdict}"
             )
-            rows.append({"call": name, "library": library, "us": times, "ratio": ratio})
+            rows.append(
+                {"call": name, "library": library, "us": times, "ours_us": share, "ratio": ratio}
+            )
     allocated = allocated_by_calls()
     if allocated is not None:
         print("\nallocated by 1,000 warm calls: " + str(allocated))
