@@ -236,6 +236,35 @@ class NumpyReader final : public ArrayReader {
   const Attribute dtype_{"dtype"}, array_struct_{"__array_struct__"};
 };
 
+class DeviceArrayReader final : public ArrayReader {
+ public:
+  bool read(PyObject* array, Facts& facts, Key& key) const override {
+    const nb::object view = view_(array);
+    if (!view.is_valid()) return false;
+    const nb::object place = place_(view.ptr()), dtype = dtype_(view.ptr()), readonly = readonly_(view.ptr());
+    long long address, device;
+    if (!place.is_valid() || !dtype.is_valid() || !readonly.is_valid()) return false;
+    if (!to_number(address_(view.ptr()), address) || !to_number(device_(place.ptr()), device)) return false;
+    facts.address = std::uintptr_t(address);
+    facts.device = std::int32_t(device);
+    add_place(facts, key);
+    const nb::object backend = backend_(place.ptr());
+    return backend.is_valid() && key.add_value(backend.ptr()) && key.add_value(dtype.ptr()) &&
+           key.add_value(readonly.ptr()) && add_numbers(shape_(view.ptr()), key) &&
+           add_numbers(strides_(view.ptr()), key);
+  }
+
+  // What orders the work is the caller, by a stream that the whole way knows; else it is the default one.
+  bool current_stream(const Facts&, void*& stream) const override {
+    stream = nullptr;
+    return true;
+  }
+
+ private:
+  const Attribute view_{"view"}, place_{"place"}, backend_{"backend"}, device_{"device"}, dtype_{"dtype"};
+  const Attribute address_{"address"}, shape_{"shape"}, strides_{"strides"}, readonly_{"readonly"};
+};
+
 }  // namespace
 
 void replay_torch(nb::type_object type, nb::handle table, nb::object stream, nb::object increment_version) {
@@ -247,6 +276,8 @@ void replay_cupy(nb::type_object type, nb::object stream, nb::handle c_stream) {
 }
 
 void replay_numpy(nb::type_object type) { set_reader(type, new NumpyReader); }
+
+void replay_device_array(nb::type_object type) { set_reader(type, new DeviceArrayReader); }
 
 const ArrayReader* reader_of(PyTypeObject* type) {
   for (const Known& one : known())

@@ -1,5 +1,5 @@
-// An array as a repeated call sees it: its layout, for the key, and where it is now. Arrays of PyTorch, CuPy and NumPy,
-// of exactly their types: a subclass may mean anything by its attributes.
+// An array as a repeated call sees it: its layout, for the key, and where it is now. Arrays of PyTorch, CuPy and NumPy
+// and our own, of exactly their types: a subclass may mean anything by its attributes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -38,6 +38,7 @@ class ArrayReader {
 void replay_torch(nb::type_object type, nb::handle table, nb::object stream, nb::object increment_version);
 void replay_cupy(nb::type_object type, nb::object stream, nb::handle c_stream);
 void replay_numpy(nb::type_object type);
+void replay_device_array(nb::type_object type);
 
 // Null for a type that is none of them. A reader lives as long as the process.
 const ArrayReader* reader_of(PyTypeObject* type);

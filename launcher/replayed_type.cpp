@@ -207,6 +207,7 @@ void bind_replay(nb::module_& m) {
   m.def("replay_torch", &replay_torch, "type"_a, "table"_a.none(), "stream"_a.none(), "increment_version"_a);
   m.def("replay_cupy", &replay_cupy, "type"_a, "stream"_a, "c_stream"_a.none());
   m.def("replay_numpy", &replay_numpy, "type"_a);
+  m.def("replay_device_array", &replay_device_array, "type"_a);
 }
 
 }  // namespace gpuport::launcher

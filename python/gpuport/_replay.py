@@ -19,6 +19,7 @@ import numpy as np
 
 from gpuport import _launcher
 from gpuport._kinds import cupy_kind
+from gpuport.device_array import DeviceArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,6 +111,8 @@ def _meet(kind: type) -> None:
     """
     if kind is np.ndarray:
         _launcher.replay_numpy(kind)
+    elif kind is DeviceArray:
+        _launcher.replay_device_array(kind)
     elif kind is getattr(sys.modules.get("torch"), "Tensor", None):
         torch = sys.modules["torch"]
         _launcher.replay_torch(

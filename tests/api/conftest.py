@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuport import _backends
+from gpuport import _backends, _replay
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -25,6 +25,7 @@ _CACHED = (
 def _forget() -> None:
     for function in _CACHED:
         function.cache_clear()
+    _replay._plans.clear()
 
 
 @pytest.fixture

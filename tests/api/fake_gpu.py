@@ -5,6 +5,8 @@ With it, everything around a launch (staging, placement, streams) is tested with
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +28,24 @@ class Buffer:
 
 def _array(address: int, dtype: str, shape: tuple[int, ...], strides: Any) -> Array:
     return host_array(View(address, dtype, shape, tuple(strides), Place("cpu"), None))
+
+
+class Prepared:
+    """A call of `run` that C code can repeat on other memory."""
+
+    def __init__(self, run: Callable[..., None], input: Any, output: Any) -> None:
+        def enqueue(_: int | None, x: int | None, out: int | None, stream: int | None) -> int:
+            moved = [
+                ((operand[0] + (base or 0)) % 2**64, *operand[1:])
+                for operand, base in ((input, x), (output, out))
+            ]
+            run(*moved, stream or 0)
+            return 0
+
+        self._function = ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(enqueue)
+        address = ctypes.cast(self._function, ctypes.c_void_p).value
+        assert address is not None
+        self.entry = (address, 0)
 
 
 class FakeModule:
@@ -149,6 +169,23 @@ class FakeModule:
         shape = (rows,) if reduces else (rows, cols)
         target = _array(address, result, shape, (row_stride, col_stride)[: len(shape)])
         target[...] = compute(op, x, keep, result).astype(target.dtype)
+
+    def prepare(
+        self,
+        name: str,
+        op: str,
+        rows: int,
+        cols: int,
+        input: Any,
+        output: Any,
+        mask: Any,
+        device: int,
+        stream: int,
+    ) -> Prepared:
+        def run(x: Any, out: Any, stream: int) -> None:
+            self.run(name, op, rows, cols, x, out, mask, device, stream)
+
+        return Prepared(run, input, output)
 
     def copy(self, shape: Any, src: Any, dst: Any, device: int, stream: int) -> None:
         self._log("copy", shape=tuple(shape), device=device, stream=stream)

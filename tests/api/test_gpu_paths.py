@@ -13,9 +13,10 @@ import pytest
 
 import gpuport
 from fake_gpu import FakeModule
-from gpuport import DeviceArray
+from gpuport import DeviceArray, _replay
 
 X = np.random.default_rng(0).normal(size=(6, 40)).astype(np.float32)
+PLACES: list[dict[str, Any]] = [{"backend": "cuda", "device": n} for n in (0, 1)]
 
 
 class CudaInterface:
@@ -101,6 +102,19 @@ def test_device_arrays_stay_where_they_are(fake_cuda: FakeModule) -> None:
         assert set(fake_cuda.names()) == {"allocate", "run"}
         assert all(details["device"] == ordinal for _, details in fake_cuda.calls)
         np.testing.assert_allclose(got.to_numpy().sum(axis=0), 1, rtol=1e-6)
+
+
+def test_repeated_calls_go_to_the_device_of_their_arrays(fake_cuda: FakeModule) -> None:
+    for ordinal in (0, 1):
+        for n in range(3):
+            x, out = device(X + n, ordinal), DeviceArray.empty((6,), "float32", **PLACES[ordinal])
+            assert gpuport.sum(x, axis=1, out=out) is out
+            np.testing.assert_allclose(out.to_numpy(), (X + n).sum(axis=1), rtol=1e-5)
+    devices = [details["device"] for name, details in fake_cuda.calls if name == "run"]
+    assert devices == [0, 0, 0, 1, 1, 1]
+    assert _replay._plans.filled() == [True, True]
+    with pytest.raises(ValueError, match="out is on"):
+        gpuport.sum(device(X, 0), axis=1, out=out)
 
 
 def test_warp_size_of_a_gpu_is_its_own(fake_cuda: FakeModule) -> None:

@@ -105,6 +105,17 @@ def test_another_device_than_the_current_one(way: None, torch: Any) -> None:  # 
     assert _replay._plans.filled() == [True] * 4
 
 
+def test_device_arrays(backend: str) -> None:  # noqa: F811
+    host = np.arange(24, dtype=np.float32).reshape(4, 6)
+    out = gpuport.DeviceArray.empty((4,), "float32", backend=backend)
+    for n in range(3):
+        x = gpuport.DeviceArray.from_numpy(host + n, backend=backend)
+        assert gpuport.sum(x, axis=1, out=out) is out
+        np.testing.assert_array_equal(out.to_numpy(), (host + n).sum(1))
+        np.testing.assert_array_equal(gpuport.sum(x, axis=1).to_numpy(), (host + n).sum(1))
+    assert _replay._plans.filled() == [True, True]
+
+
 def test_cupy_arrays(cupy: Any) -> None:  # noqa: F811
     total, rows = cupy.empty((), np.float32), cupy.empty((4, 96), np.float32)
     for n in range(3):

@@ -69,6 +69,26 @@ def test_views_into_one_array_share_a_plan() -> None:
     assert plans() == [True]
 
 
+def test_device_arrays() -> None:
+    host = np.arange(24, dtype=np.float32).reshape(4, 6)
+    made = [gpuport.DeviceArray.from_numpy(host + n, backend="cpu") for n in range(3)]
+    out = gpuport.DeviceArray.empty((4,), "float32", backend="cpu")
+    for n, x in enumerate(made):
+        assert gpuport.sum(x, axis=1, out=out) is out
+        np.testing.assert_array_equal(out.to_numpy(), (host + n).sum(1))
+        total = gpuport.sum(x, axis=1)
+        assert isinstance(total, gpuport.DeviceArray)
+        np.testing.assert_array_equal(total.to_numpy(), (host + n).sum(1))
+    assert plans() == [True, True]
+    integers = made[0].reinterpret("int32")
+    assert gpuport.max(integers).to_numpy() == host.view(np.int32).max()
+    assert gpuport.max(made[0]).to_numpy() == 23
+    with pytest.raises(TypeError, match="out has dtype"):
+        gpuport.sum(made[0], axis=1, out=out.reinterpret("int32"))
+    with pytest.raises(ValueError, match="has no stream"):
+        gpuport.sum(made[0], axis=1, out=out, stream=12345)
+
+
 def test_softmax_in_place_and_beside() -> None:
     x = np.linspace(-3, 3, 130, dtype=np.float32).reshape(2, 65)
     expected = np.array(gpuport.softmax(x))
