@@ -138,6 +138,20 @@ def test_clearing_leaves_what_is_under_way(empty_cache: Path) -> None:
     assert not folder.exists()
 
 
+def test_a_module_that_is_there_waits_for_no_import_that_it_does_not_need(project: Path) -> None:
+    script = (
+        "import sys, gpuport; before = set(sys.modules)\n"
+        "gpuport.load(sys.argv[1], backend='cpu')\n"
+        "print(*set(sys.modules) - before)"
+    )
+    command = [sys.executable, "-c", script, str(project / "k.cu")]
+    for _ in range(2):
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = set(done.stdout.split())
+    assert "gpuport.loading.cpu_code" in imported
+    assert not imported & {"pathlib", "subprocess", "shutil", "tempfile", "gpuport.loading.cpu"}
+
+
 @pytest.mark.parametrize("damage", ["cut", "no record", "no file", "nonsense"])
 def test_a_damaged_entry_is_made_again(project: Path, empty_cache: Path, damage: str) -> None:
     assert value_of(project) == 2

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpuport._backends import ordinals
 from gpuport._view import Place
@@ -17,8 +16,11 @@ from gpuport.loading.module import Module
 from gpuport.loading.records import ModuleRecord
 from gpuport.loading.request import Project, Request, read_project
 
-Compile = Callable[[Request, Project, Path], ModuleRecord]
-Use = Callable[[ModuleRecord, Path], Module]
+if TYPE_CHECKING:  # a module from the cache does not wait for it
+    from pathlib import Path
+
+Compile: TypeAlias = "Callable[[Request, Project, Path], ModuleRecord]"
+Use: TypeAlias = Callable[[ModuleRecord, str], Module]  # with the folder of the entry
 
 
 def default_backend() -> str:
@@ -51,8 +53,8 @@ def load_cpu(request: Request, device: int, warp_size: int | None) -> Module:
 
         return compile_module(request, project, folder)
 
-    def use(record: ModuleRecord, folder: Path) -> Module:
-        return Module(record, CpuCode(folder / record.files[""], width))
+    def use(record: ModuleRecord, folder: str) -> Module:
+        return Module(record, CpuCode(f"{folder}/{record.files['']}", width))
 
     return _load(request, toolchain_identity(), compile_, use)
 
@@ -78,7 +80,7 @@ def load_gpu(request: Request, device: int, warp_size: int | None) -> Module:
         missing = error
     request = request._replace(archs=archs or (native,))
 
-    def use(record: ModuleRecord, folder: Path) -> Module:
+    def use(record: ModuleRecord, folder: str) -> Module:
         if missing is not None:
             from gpuport.loading.compiled_only import CompiledOnly
 

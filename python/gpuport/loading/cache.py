@@ -12,8 +12,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # a module that is in the cache does not wait for it
+    from pathlib import Path
 
 VARIABLE = "GPUPORT_CACHE_DIR"
 RECORD = "module.json"
@@ -21,18 +23,24 @@ _LAYOUT = "1"  # another one for what earlier versions cannot read
 _ABANDONED = 3600.0  # seconds after which an unfinished compilation is nobody's
 
 
+def _folder() -> str:
+    if named := os.environ.get(VARIABLE, ""):
+        return named
+    base = os.environ.get("XDG_CACHE_HOME", "") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "gpuport")
+
+
 def cache_folder() -> Path:
     """`GPUPORT_CACHE_DIR`, or `gpuport` in the user's cache folder."""
-    if named := os.environ.get(VARIABLE, ""):
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME", "") or os.path.expanduser("~/.cache")
-    return Path(base) / "gpuport"
+    from pathlib import Path
+
+    return Path(_folder())
 
 
 class Entry(NamedTuple):
     """A compiled module: its folder, and what `module.json` says of it."""
 
-    folder: Path
+    folder: str
     record: dict[str, Any]
 
 
@@ -55,15 +63,16 @@ def _modules() -> Path:
 
 def find(key: str) -> Entry | None:
     """The entry of that key, if it is whole."""
-    return _read(_modules() / key)
+    return _read(f"{_folder()}/{_LAYOUT}/{key}")
 
 
-def _read(folder: Path) -> Entry | None:
+def _read(folder: str) -> Entry | None:
     try:
-        record = json.loads((folder / RECORD).read_bytes())
+        with open(f"{folder}/{RECORD}", "rb") as file:
+            record = json.loads(file.read())
         for name, size in record["sizes"].items():
             # A crash of the machine may leave a name without its content.
-            if (folder / name).stat().st_size != size:
+            if os.stat(f"{folder}/{name}").st_size != size:
                 return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -80,6 +89,7 @@ def workplace() -> Iterator[Path]:
         folder.mkdir(mode=0o700)
     except OSError:  # a cache that cannot be written: the module is compiled, and not kept
         import tempfile
+        from pathlib import Path
 
         folder = Path(tempfile.mkdtemp(prefix="gpuport-"))
     try:
@@ -103,9 +113,9 @@ def store(key: str, work: Path, record: dict[str, Any], files: list[str]) -> Ent
         try:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.rename(kept, place)
-            return Entry(place, record)
+            return Entry(str(place), record)
         except OSError:
-            if found := _read(place):
+            if found := _read(str(place)):
                 return found  # somebody was faster
             with suppress(OSError):  # a damaged entry is moved away, then removed
                 damaged = work / f"damaged-{_unique()}"
@@ -132,7 +142,7 @@ def get_or_make(
         if entry is None:
             kept = work / "entry"
             folder = kept if kept.is_dir() else work
-            return use(Entry(folder, record))
+            return use(Entry(str(folder), record))
     _sweep()
     return use(entry)
 

@@ -29,14 +29,14 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
         file.write("\n".join(["", *_tail(entries), ""]))
     output = folder / MODULE_FILE
     runtime = runtime_folder()
-    headers = runtime / "include/simt"
+    headers = f"{runtime}/include/simt"
     command = [
         *compiler.command,
         *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt"),
         *("-D__CUDACC__=1", "-DGP_TARGET_CPU=1", "-DGPUPORT_SIMT_LIBRARY=1"),
         *request.options.macro_flags(),
         *overlay.include_flags(),
-        *("-isystem", str(headers), "-include", str(headers / "cuda_runtime.h")),
+        *("-isystem", headers, "-include", f"{headers}/cuda_runtime.h"),
         *("-x", "c++", str(overlay.main), "-x", "none"),
         *("-o", str(output), f"-L{runtime}", f"-l:{LIBRARY}", "-pthread", "-Wl,-z,defs"),
         *host_options(request.options.rest),

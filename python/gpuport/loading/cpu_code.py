@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,7 +24,7 @@ _open_files: set[tuple[int, int]] = set()
 @cache
 def runtime() -> ctypes.CDLL:
     """The SIMT machine, which the native module has loaded already."""
-    library = ctypes.CDLL(str(runtime_folder() / LIBRARY))
+    library = ctypes.CDLL(f"{runtime_folder()}/{LIBRARY}")
     library.gpuport_simt_cudaGetErrorString.restype = ctypes.c_char_p
     library.gpuport_simt_last_error_detail.restype = ctypes.c_char_p
     return library
@@ -62,17 +61,17 @@ def _target(warp_size: int) -> _launcher.Target:
     )
 
 
-def _open(path: Path) -> ctypes.CDLL:
+def _open(path: str) -> ctypes.CDLL:
     """The shared object, with variables of its own even where the same file is loaded already."""
-    status = path.stat()
+    status = os.stat(path)
     identity = (status.st_dev, status.st_ino)
     if identity not in _open_files:
         _open_files.add(identity)
-        return ctypes.CDLL(str(path))
+        return ctypes.CDLL(path)
     import shutil  # not for the first of its kind
     import tempfile
 
-    handle, copy = tempfile.mkstemp(prefix="gpuport-", suffix=".so", dir=path.parent)
+    handle, copy = tempfile.mkstemp(prefix="gpuport-", suffix=".so", dir=os.path.dirname(path))
     os.close(handle)
     try:
         shutil.copyfile(path, copy)
@@ -87,12 +86,12 @@ class CpuCode:
 
     place = HOST
 
-    def __init__(self, path: Path, warp_size: int) -> None:
+    def __init__(self, path: str, warp_size: int) -> None:
         self.warp_size = warp_size
         try:
             self._library = _open(path)
         except OSError as error:
-            if not path.exists():
+            if not os.path.exists(path):
                 raise FileNotFoundError(path) from error
             raise Error(f"the compiled module cannot be loaded: {error}") from None
 

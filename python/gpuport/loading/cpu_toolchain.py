@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from gpuport._backends import native_module
 from gpuport.errors import BackendUnavailableError
@@ -20,18 +19,18 @@ HEADER_FOLDERS = (
 VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH")
 
 
-def runtime_folder() -> Path:
+def runtime_folder() -> str:
     """Where the SIMT machine is installed: beside the native module."""
-    return Path(native_module("cpu").__file__).parent
+    return os.path.dirname(native_module("cpu").__file__)
 
 
 def toolchain_identity() -> list[str]:
     """What, beside the source, decides what comes out."""
     folder = runtime_folder()
     compiler = host_compiler()
-    headers = [path for place in HEADER_FOLDERS for path in files_of(folder / place, (".h",))]
+    headers = [path for place in HEADER_FOLDERS for path in files_of(f"{folder}/{place}", (".h",))]
     variables = [f"{name}={os.environ.get(name, '')}" for name in VARIABLES]
-    files: list[str | Path] = [*compiler.programs, folder / LIBRARY, *headers]
+    files = [*compiler.programs, f"{folder}/{LIBRARY}", *headers]
     return [*variables, *compiler.command, *file_identities(files), *package_identity()]
 
 

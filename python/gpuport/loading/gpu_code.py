@@ -80,12 +80,12 @@ def _target(backend: str, device: int) -> _launcher.Target:
 class GpuCode:
     """A module on a GPU. It stays loaded until the process ends: work may still be using it."""
 
-    def __init__(self, folder: Path, files: Mapping[str, str], place: Place) -> None:
+    def __init__(self, folder: str, files: Mapping[str, str], place: Place) -> None:
         self.place = place
         self._driver = driver(place.backend)
         self.warp_size = self._driver.warp_size(place.device)
         arch = choose_arch(self._driver.architecture(place.device), files)
-        code = (folder / files[arch]).read_bytes()
+        code = Path(folder, files[arch]).read_bytes()
         if arch.startswith("compute"):
             code += b"\0"  # PTX is text, and the driver looks for its end
         self._module = self._driver.load_module(place.device, code, ", ".join(files))

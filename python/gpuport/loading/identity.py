@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
 FOLDERS = ("translate", "loading")
 
@@ -26,8 +25,8 @@ def files_of(folder: str | os.PathLike[str], suffixes: tuple[str, ...]) -> list[
 @cache
 def package_identity() -> list[str]:
     """The translator, its table, and what writes the sources that are compiled."""
-    package = Path(__file__).parents[1]
+    package = os.path.dirname(os.path.dirname(__file__))
     suffixes = (".py", ".h", ".toml")
     return file_identities(
-        path for folder in FOLDERS for path in files_of(package / folder, suffixes)
+        path for folder in FOLDERS for path in files_of(f"{package}/{folder}", suffixes)
     )

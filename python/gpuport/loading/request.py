@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from gpuport.loading.hashing import blake2b
@@ -63,7 +62,9 @@ def make_request(
     if isinstance(source, str) and "\n" in source:
         name, text = SOURCE_NAME, source.encode("utf-8", "surrogateescape")
     else:
-        name, text = os.fspath(source), Path(source).read_bytes()
+        name = os.fspath(source)
+        with open(name, "rb") as file:
+            text = file.read()
     parsed = parse_options(options, defines)
     folders = (*(os.fspath(folder) for folder in include_dirs), *parsed.folders)
     if backend != "cuda":  # in CUDA's own folder are headers that only NVIDIA's compilers take

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from .errors import NotFoundError, ToolchainError
@@ -22,7 +21,7 @@ class HostCompiler(NamedTuple):
     """
 
     command: tuple[str, ...]
-    programs: tuple[Path, ...]
+    programs: tuple[str, ...]
 
 
 def find_host_compiler(environ: Mapping[str, str] | None = None) -> HostCompiler:
@@ -51,12 +50,12 @@ def find_host_compiler(environ: Mapping[str, str] | None = None) -> HostCompiler
             raise ToolchainError(
                 f"{variable}={env.get(variable, '')} is no program that can be run"
             )
-    programs: list[Path] = []
+    programs: list[str] = []
     for word in (*launcher[:1], *named):
         program = None if word.startswith("-") else which(word, path)
         if program:
             programs += _behind(program, path)
-        if program and Path(program).resolve().name not in WRAPPERS:
+        if program and os.path.basename(os.path.realpath(program)) not in WRAPPERS:
             break
     return HostCompiler((*launcher, *named), tuple(programs))
 
@@ -79,16 +78,15 @@ def which(program: str, path: str) -> str | None:
     return None
 
 
-def _behind(program: str, path: str) -> list[Path]:
+def _behind(program: str, path: str) -> list[str]:
     """The program, and where it is a wrapper under the compiler's name, the compiler too."""
-    found = [Path(program).resolve()]
-    name = Path(program).name
-    if found[0].name in WRAPPERS and name not in WRAPPERS:
+    found = os.path.realpath(program)
+    own, name = os.path.split(program)
+    if os.path.basename(found) in WRAPPERS and name not in WRAPPERS:
         folders = path.split(os.pathsep)
-        own = str(Path(program).parent)
         later = folders[folders.index(own) + 1 :] if own in folders else []
         for folder in later:
-            candidate = Path(folder) / name
-            if candidate.is_file() and candidate.resolve().name not in WRAPPERS:
-                return [*found, candidate.resolve()]
-    return found
+            candidate = os.path.realpath(os.path.join(folder, name))
+            if os.path.isfile(candidate) and os.path.basename(candidate) not in WRAPPERS:
+                return [found, candidate]
+    return [found]
