@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "attribute.hpp"
-#include "dlpack.hpp"
+#include "reading.hpp"
 
 namespace gpuport::launcher {
 
@@ -19,143 +19,6 @@ std::vector<Known>& known() {
   static auto& all = *new std::vector<Known>;
   return all;
 }
-
-// Never freed, as the types: calls in other threads may be using it.
-void set_reader(nb::type_object type, const ArrayReader* reader) {
-  auto* const of = reinterpret_cast<PyTypeObject*>(type.ptr());
-  for (Known& one : known())
-    if (one.type == of) return void(one.reader = reader);
-  type.inc_ref();
-  known().push_back({of, reader});
-}
-
-nb::object call(PyObject* function, PyObject* argument) {
-  return nb::steal(PyObject_Vectorcall(function, &argument, 1, nullptr));
-}
-
-nb::object call_method(PyObject* object, PyObject* name) {
-  return nb::steal(PyObject_VectorcallMethod(name, &object, 1, nullptr));
-}
-
-// A method of the type, found once: calling it costs less than looking it up.
-class Method {
- public:
-  Method(nb::handle type, const char* name) : function_(nb::object(type.attr(name)).release().ptr()) {}
-  nb::object operator()(PyObject* self) const { return call(function_, self); }
-
- private:
-  PyObject* function_;
-};
-
-bool add_numbers(const nb::object& tuple, Key& key) {
-  if (!tuple.is_valid() || !PyTuple_Check(tuple.ptr())) return false;
-  const Py_ssize_t count = PyTuple_Size(tuple.ptr());
-  key.add(std::uint64_t(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const long long number = PyLong_AsLongLong(PyTuple_GetItem(tuple.ptr(), i));
-    if (number == -1 && PyErr_Occurred()) return false;
-    key.add(std::uint64_t(number));
-  }
-  return true;
-}
-
-// Where the array is, as far as a kernel's choice of code depends on it: the device, and the place within 16 bytes.
-void add_place(const Facts& facts, Key& key) {
-  key.add(std::uint64_t(facts.is_host) << 63 | std::uint64_t(std::uint32_t(facts.device)) << 8 | (facts.address & 15));
-}
-
-class TorchReader final : public ArrayReader {
- public:
-  TorchReader(nb::type_object type, nb::handle table, nb::object stream, nb::object increment_version)
-      : table_(dlpack::exchange_api_of(table.ptr())),
-        stream_(stream.release().ptr()),
-        increment_version_(increment_version.release().ptr()),
-        is_neg_(type, "is_neg"),
-        storage_(type, "untyped_storage"),
-        data_ptr_(type, "data_ptr"),
-        get_device_(type, "get_device"),
-        stride_(type, "stride"),
-        is_inference_(type, "is_inference") {}
-
-  bool read(PyObject* tensor, Facts& facts, Key& key) const override {
-    // The table says nothing of these two.
-    if (requires_grad_(tensor).ptr() != Py_False || is_neg_(tensor).ptr() != Py_False) return false;
-    if (!(table_ != nullptr ? read_by_table(tensor, facts, key) : read_by_attributes(tensor, facts, key))) return false;
-    add_place(facts, key);
-    return facts.address != 0 && read_room(tensor, facts);
-  }
-
-  bool current_stream(const Facts& facts, void*& stream) const override {
-    stream = nullptr;
-    if (facts.is_host) return true;
-    const nb::object device = nb::steal(PyLong_FromLong(facts.device));
-    long long handle;
-    if (!to_number(call(stream_, device.ptr()), handle)) return false;
-    stream = reinterpret_cast<void*>(handle);
-    return true;
-  }
-
-  // Writing through the address passes autograd by: a backward pass that saved the old values has to be an error.
-  bool written(PyObject* tensor) const override {
-    const nb::object tensors = nb::steal(PyTuple_Pack(1, tensor));
-    const nb::object done = call(increment_version_, tensors.ptr());
-    if (done.is_valid()) return true;
-    // A tensor made in inference mode has no version; some releases complain of that.
-    nb::python_error error;
-    if (is_inference_(tensor).ptr() == Py_True) return true;
-    error.restore();
-    return false;
-  }
-
- private:
-  bool read_by_table(PyObject* tensor, Facts& facts, Key& key) const {
-    dlpack::Tensor view;
-    if (table_->tensor_from_object(tensor, &view) != 0) return false;
-    const dlpack::Device device = view.device;
-    if (device.type != dlpack::kCpu && device.type != dlpack::kCuda && device.type != dlpack::kRocm) return false;
-    if (view.strides == nullptr && view.ndim > 0) return false;
-    facts.address = reinterpret_cast<std::uintptr_t>(view.data) + view.byte_offset;
-    facts.is_host = device.type == dlpack::kCpu;
-    facts.device = device.index;
-    key.add(std::uint64_t(view.dtype.code) << 32 | std::uint64_t(view.dtype.bits) << 16 | view.dtype.lanes);
-    key.add(std::uint64_t(view.ndim));
-    for (int d = 0; d < view.ndim; ++d) key.add(std::uint64_t(view.shape[d]));
-    for (int d = 0; d < view.ndim; ++d) key.add(std::uint64_t(view.strides[d]));
-    return true;
-  }
-
-  bool read_by_attributes(PyObject* tensor, Facts& facts, Key& key) const {
-    facts.is_host = is_cpu_(tensor).ptr() == Py_True;
-    if (!facts.is_host && is_cuda_(tensor).ptr() != Py_True) return false;
-    long long address, device;
-    if (!to_number(data_ptr_(tensor), address) || !to_number(get_device_(tensor), device)) return false;
-    facts.address = std::uintptr_t(address);
-    facts.device = std::int32_t(device);
-    const nb::object dtype = dtype_(tensor);
-    if (!dtype.is_valid()) return false;
-    key.add_identity(dtype.ptr());
-    return add_numbers(shape_(tensor), key) && add_numbers(stride_(tensor), key);
-  }
-
-  // A storage can be resized after the tensor was made.
-  bool read_room(PyObject* tensor, Facts& facts) const {
-    const nb::object storage = storage_(tensor);
-    long long begin, bytes;
-    if (!storage.is_valid() || !to_number(call_method(storage.ptr(), data_ptr_name_), begin) ||
-        !to_number(call_method(storage.ptr(), nbytes_name_), bytes))
-      return false;
-    facts.room = begin + bytes - std::int64_t(facts.address);
-    return true;
-  }
-
-  const dlpack::ExchangeApi* table_;
-  PyObject *stream_, *increment_version_;
-  Method is_neg_, storage_, data_ptr_, get_device_, stride_, is_inference_;
-  const Attribute requires_grad_{"requires_grad"}, is_cpu_{"is_cpu"}, is_cuda_{"is_cuda"};
-  const Attribute dtype_{"dtype"}, shape_{"shape"};
-  PyObject* const data_ptr_name_ = PyUnicode_InternFromString("data_ptr");
-  PyObject* const nbytes_name_ = PyUnicode_InternFromString("nbytes");
-};
 
 class CupyReader final : public ArrayReader {
  public:
@@ -267,8 +130,13 @@ class DeviceArrayReader final : public ArrayReader {
 
 }  // namespace
 
-void replay_torch(nb::type_object type, nb::handle table, nb::object stream, nb::object increment_version) {
-  set_reader(type, new TorchReader(type, table, std::move(stream), std::move(increment_version)));
+// Never freed, as the types: calls in other threads may be using it.
+void set_reader(nb::type_object type, const ArrayReader* reader) {
+  auto* const of = reinterpret_cast<PyTypeObject*>(type.ptr());
+  for (Known& one : known())
+    if (one.type == of) return void(one.reader = reader);
+  type.inc_ref();
+  known().push_back({of, reader});
 }
 
 void replay_cupy(nb::type_object type, nb::object stream, nb::handle c_stream) {

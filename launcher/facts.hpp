@@ -33,9 +33,10 @@ class ArrayReader {
 };
 
 // Told by the package when it first meets an array of the type; a later call replaces the reader. `table` is the type's
-// DLPack table or None. `stream` gives what stands for the current stream of a device; `c_stream` is None or a capsule
-// of a C function that does so.
-void replay_torch(nb::type_object type, nb::handle table, nb::object stream, nb::object increment_version);
+// DLPack table or None, `samples` are some tensors or None. `stream` gives what stands for the current stream of a
+// device; `c_stream` is None or a capsule of a C function that does so.
+void replay_torch(nb::type_object type, nb::handle table, nb::object stream, nb::object increment_version,
+                  nb::handle samples);
 void replay_cupy(nb::type_object type, nb::object stream, nb::handle c_stream);
 void replay_numpy(nb::type_object type);
 void replay_device_array(nb::type_object type);

@@ -120,10 +120,18 @@ def _meet(kind: type) -> None:
             getattr(kind, "__dlpack_c_exchange_api__", None),
             getattr(torch._C, "_cuda_getCurrentRawStream", None),
             torch._C._increment_version,
+            _samples(torch),
         )
     elif kind is getattr(sys.modules.get("cupy"), "ndarray", None):
         cupy_stream = sys.modules["cupy"].cuda.get_current_stream
         _launcher.replay_cupy(kind, cupy_stream, cupy_kind.stream_function())
+
+
+def _samples(torch: Any) -> list[Any]:
+    """Tensors on which the launcher tries functions of PyTorch's: a view, and a negated one."""
+    with torch.inference_mode(False):
+        numbers = torch.zeros(2, dtype=torch.complex64, device="cpu")
+        return [torch.zeros(4, device="cpu")[1:], numbers.conj().imag]
 
 
 class _Plan(NamedTuple):

@@ -22,17 +22,21 @@ def no_plans() -> Iterator[None]:
     _replay._plans.clear()
 
 
-@pytest.fixture(params=["table", "attributes"])
+@pytest.fixture(params=["functions", "table", "attributes"])
 def way(request: pytest.FixtureRequest, torch: Any) -> Iterator[None]:  # noqa: F811
-    """Tensors are read by DLPack's table of C functions, or by attributes."""
+    """How tensors are read: see test_replay_torch.py."""
     table = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
-    if request.param == "table" and table is None:
+    if request.param != "attributes" and table is None:
         pytest.skip("this PyTorch has no table of C functions")
-    stream, increment = torch._C._cuda_getCurrentRawStream, torch._C._increment_version
-    given = table if request.param == "table" else None
-    _launcher.replay_torch(torch.Tensor, given, stream, increment)
+    _launcher.replay_torch(
+        torch.Tensor,
+        None if request.param == "attributes" else table,
+        torch._C._cuda_getCurrentRawStream,
+        torch._C._increment_version,
+        _replay._samples(torch) if request.param == "functions" else None,
+    )
     yield
-    _launcher.replay_torch(torch.Tensor, table, stream, increment)
+    _replay._meet(torch.Tensor)
 
 
 def test_tensors(way: None, torch: Any) -> None:  # noqa: F811

@@ -1,4 +1,5 @@
-"""Repeated calls on PyTorch's tensors, read by DLPack's table of C functions and by attributes.
+"""Repeated calls on PyTorch's tensors, read in each of three ways: by DLPack's table of C functions
+with functions of PyTorch's library, by the table with methods, and by attributes and methods.
 
 Each test repeats a call until it goes straight to its launch, then changes what the layout of the
 tensors does not tell.
@@ -21,19 +22,21 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 TABLE = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
 
 
-def register(table: Any) -> None:
-    _launcher.replay_torch(torch.Tensor, table, None, torch._C._increment_version)
+def register(table: Any, samples: Any, increment: Any = torch._C._increment_version) -> None:
+    stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    _launcher.replay_torch(torch.Tensor, table, stream, increment, samples)
 
 
-@pytest.fixture(autouse=True, params=["table", "attributes"])
+@pytest.fixture(autouse=True, params=["functions", "table", "attributes"])
 def no_plans(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param == "table" and TABLE is None:
+    if request.param != "attributes" and TABLE is None:
         pytest.skip("this PyTorch has no table of C functions")
-    register(TABLE if request.param == "table" else None)
+    table = None if request.param == "attributes" else TABLE
+    register(table, _replay._samples(torch) if request.param == "functions" else None)
     _replay._plans.clear()
     yield
     _replay._plans.clear()
-    register(TABLE)
+    _replay._meet(torch.Tensor)
 
 
 def plans() -> list[bool]:
@@ -166,13 +169,41 @@ def test_a_library_that_cannot_count_the_versions() -> None:
     with torch.inference_mode():
         made_in_inference = torch.empty(8)
     settled(x, out)
-    _launcher.replay_torch(torch.Tensor, TABLE, None, refuse)
+    register(TABLE, None, refuse)
     _replay._plans.clear()
     scanned(x, out)
     with pytest.raises(RuntimeError, match="no version here"):
         scanned(x, out)
     scanned(x, made_in_inference)
     assert made_in_inference.tolist() == x.cumsum(0).tolist()
+
+
+class Liar:
+    """A tensor whose methods do not say what the library's functions do."""
+
+    def __init__(self, tensor: Any, **lies: Any) -> None:
+        self.tensor, self.lies = tensor, lies
+
+    def __getattr__(self, name: str) -> Any:
+        return self.lies.get(name, getattr(self.tensor, name))
+
+
+@pytest.mark.parametrize(
+    "lies",
+    [{"is_neg": lambda: True}, {"storage_offset": lambda: 9}, {"_version": 3}],
+    ids=lambda lies: next(iter(lies)),
+)
+def test_functions_that_answer_otherwise_are_not_used(lies: dict[str, Any]) -> None:
+    def refuse(tensors: tuple[Any, ...]) -> None:
+        raise RuntimeError("the method is used")
+
+    honest = _replay._samples(torch)
+    register(TABLE, [*honest, Liar(torch.zeros(4)[1:], **lies)], refuse)
+    x, out = torch.arange(1.0, 9.0), torch.empty(8)
+    scanned(x, out)
+    with pytest.raises(RuntimeError, match="the method is used"):
+        scanned(x, out)
+    assert out.tolist() == x.cumsum(0).tolist()
 
 
 def test_a_subclass_takes_the_whole_way() -> None:
