@@ -41,9 +41,10 @@ struct Arguments {
   Py_ssize_t named() const { return names == nullptr ? 0 : PyTuple_Size(names); }
 };
 
-// One call of a function, in steps. Python code runs between them, from a frame that owns nothing (replayed_type.cpp):
-// an interpreter before 3.14 that ends takes a thread down in the middle of Python code by unwinding its stack, and C++
-// ends the process where that meets noexcept, which nothing here is.
+// One call of a function, in steps. Python code runs between them, from the frame in replayed_type.cpp: before 3.14 an
+// interpreter that ends takes a thread down in the middle of Python code by unwinding its stack, and C++ ends the
+// process where the unwinding meets noexcept. That frame has none, and nothing to free for which the lock would be
+// needed.
 class Attempt {
  public:
   enum class Next {

@@ -25,23 +25,9 @@ class TorchReader final : public ArrayReader {
         is_inference_(type, "is_inference") {}
 
   bool read(PyObject* tensor, Facts& facts, Key& key) const override {
-    // The table says nothing of gradients, of negated views, and of a storage that was resized after the tensor was
-    // made.
     if (requires_grad_(tensor).ptr() != Py_False) return false;
-    if (table_ == nullptr || !functions_.are_found()) {
-      if (is_neg_(tensor).ptr() != Py_False) return false;
-      dlpack::Tensor view;
-      const bool is_read =
-          table_ != nullptr ? read_by_table(tensor, facts, key, view) : read_by_attributes(tensor, facts, key);
-      if (!is_read || !read_room(tensor, facts)) return false;
-    } else {
-      TorchFunctions::Tensor handle;
-      dlpack::Tensor view;
-      std::int64_t offset, bytes;
-      if (!functions_.tensor_of(tensor, handle) || functions_.is_neg(handle)) return false;
-      if (!read_by_table(tensor, facts, key, view) || !functions_.storage_of(handle, offset, bytes)) return false;
-      facts.room = bytes - offset * (view.dtype.bits / 8);
-    }
+    const bool by_functions = table_ != nullptr && functions_.are_found();
+    if (!(by_functions ? read_by_functions(tensor, facts, key) : read_by_methods(tensor, facts, key))) return false;
     add_place(facts, key);
     return facts.address != 0;
   }
@@ -71,6 +57,31 @@ class TorchReader final : public ArrayReader {
   }
 
  private:
+  // The table does not tell whether a view is negated, nor whether a storage was resized since.
+  bool read_by_functions(PyObject* tensor, Facts& facts, Key& key) const {
+    TorchFunctions::Tensor handle;
+    dlpack::Tensor view;
+    std::int64_t offset, bytes;
+    if (!functions_.tensor_of(tensor, handle) || functions_.is_neg(handle)) return false;
+    if (!read_by_table(tensor, facts, key, view) || !functions_.storage_of(handle, offset, bytes)) return false;
+    facts.room = bytes - offset * (view.dtype.bits / 8);
+    return true;
+  }
+
+  bool read_by_methods(PyObject* tensor, Facts& facts, Key& key) const {
+    dlpack::Tensor view;
+    if (is_neg_(tensor).ptr() != Py_False) return false;
+    if (!(table_ != nullptr ? read_by_table(tensor, facts, key, view) : read_by_attributes(tensor, facts, key)))
+      return false;
+    const nb::object storage = storage_(tensor);
+    long long begin, bytes;
+    if (!storage.is_valid() || !to_number(call_method(storage.ptr(), data_ptr_name_), begin) ||
+        !to_number(call_method(storage.ptr(), nbytes_name_), bytes))
+      return false;
+    facts.room = begin + bytes - std::int64_t(facts.address);
+    return true;
+  }
+
   bool read_by_table(PyObject* tensor, Facts& facts, Key& key, dlpack::Tensor& view) const {
     if (table_->tensor_from_object(tensor, &view) != 0) return false;
     const dlpack::Device device = view.device;
@@ -97,16 +108,6 @@ class TorchReader final : public ArrayReader {
     if (!dtype.is_valid()) return false;
     key.add_identity(dtype.ptr());
     return add_numbers(shape_(tensor), key) && add_numbers(stride_(tensor), key);
-  }
-
-  bool read_room(PyObject* tensor, Facts& facts) const {
-    const nb::object storage = storage_(tensor);
-    long long begin, bytes;
-    if (!storage.is_valid() || !to_number(call_method(storage.ptr(), data_ptr_name_), begin) ||
-        !to_number(call_method(storage.ptr(), nbytes_name_), bytes))
-      return false;
-    facts.room = begin + bytes - std::int64_t(facts.address);
-    return true;
   }
 
   const dlpack::ExchangeApi* const table_;
