@@ -20,6 +20,10 @@ struct StoredKey {
   std::vector<nb::object> kept;
 };
 
+// Types whose objects never change, such as those of dtypes. Told by the package; a subtype is one too.
+void add_constant_type(nb::type_object type);
+bool is_constant_type(PyTypeObject* type);
+
 class Key {
  public:
   Key() = default;
@@ -65,8 +69,8 @@ class Key {
         if (!add_value(PyTuple_GetItem(value, i))) return false;
       return true;
     }
-    if (Py_TYPE(value) == &PyType_Type) {
-      add(kType);
+    if (Py_TYPE(value) == &PyType_Type || is_constant_type(Py_TYPE(value))) {
+      add(kObject);
       add_identity(value);
       return true;
     }
@@ -83,7 +87,7 @@ class Key {
   }
 
  private:
-  enum Tag : std::uint64_t { kNone, kFalse, kTrue, kInt, kText, kTuple, kType };
+  enum Tag : std::uint64_t { kNone, kFalse, kTrue, kInt, kText, kTuple, kObject };
 
   std::span<PyObject* const> kept() const { return {kept_.data(), kept_count_}; }
 

@@ -204,6 +204,7 @@ void bind_replay(nb::module_& m) {
                              std::move(plans));
       },
       "whole"_a, "parameters"_a, "positional"_a, "record"_a, "meet"_a, "plans"_a);
+  m.def("add_constant_type", &add_constant_type, "type"_a);
   m.def("replay_torch", &replay_torch, "type"_a, "table"_a.none(), "stream"_a.none(), "increment_version"_a,
         "samples"_a.none());
   m.def("replay_cupy", &replay_cupy, "type"_a, "stream"_a, "c_stream"_a.none());

@@ -77,6 +77,7 @@ def replayed(
     meet: Callable[[type[Any]], None],
     plans: Plans,
 ) -> Replayed: ...
+def add_constant_type(type: type[Any]) -> None: ...
 def replay_torch(
     type: type[Any],
     table: Any,

@@ -35,6 +35,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _plans = _launcher.Plans(4096)
+_launcher.add_constant_type(np.dtype)
 
 
 @dataclass(slots=True)
@@ -116,6 +117,7 @@ def _meet(kind: type) -> None:
         _launcher.replay_device_array(kind)
     elif kind is getattr(sys.modules.get("torch"), "Tensor", None):
         torch = sys.modules["torch"]
+        _launcher.add_constant_type(torch.dtype)
         _launcher.replay_torch(
             kind,
             getattr(kind, "__dlpack_c_exchange_api__", None),

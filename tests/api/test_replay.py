@@ -131,6 +131,15 @@ def test_true_is_not_one() -> None:
             gpuport.sum(x, axis=refused)  # type: ignore[arg-type]
 
 
+def test_a_dtype_in_every_form() -> None:
+    x = np.arange(5, dtype=np.float32)
+    for dtype in ("float64", np.float64, np.dtype("float64")):
+        for _ in range(2):
+            assert gpuport.sum(x, dtype=dtype).dtype == np.float64
+    assert gpuport.sum(x, dtype=np.dtype("float32")).dtype == np.float32
+    assert plans() == [True] * 4
+
+
 def test_what_must_look_at_values_has_no_plan() -> None:
     x = np.ones(100, np.float32)
     for _ in range(2):

@@ -127,7 +127,7 @@ def test_another_layout_is_another_call(recorder: Recorder, layout: dict[str, An
 
 VALUES: list[Any] = [
     None, 0, 1, -1, 2**62, False, True, "", "a", "abcdefgh", "abcdefghi", (), (0,), (False,),
-    (0, 1), ((0,), 1), (0, (1,)), int, np.float32, np.float64,
+    (0, 1), ((0,), 1), (0, (1,)), int, np.float32, np.float64, FLOAT, INT,
 ]  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def test_keywords_are_told_apart_by_value_and_type(recorder: Recorder) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [1.0, 2**64, np.int64(1), FLOAT, [1], (1.5,), "\ud800", "a" * 1000, tuple(range(100))],
+    [1.0, 2**64, np.int64(1), [1], (1.5,), "\ud800", "a" * 1000, tuple(range(100))],
     ids=lambda value: type(value).__name__,
 )
 def test_other_keywords_have_no_plan(recorder: Recorder, value: Any) -> None:

@@ -90,6 +90,14 @@ def test_layouts_and_dtypes_are_different_calls() -> None:
     assert plans() == [True] * len(cases)
 
 
+def test_a_dtype_of_pytorch() -> None:
+    x = torch.arange(5.0)
+    for _ in range(2):
+        assert gpuport.sum(x, dtype=torch.float64).dtype == torch.float64
+        assert gpuport.sum(x, dtype=torch.float32).dtype == torch.float32
+    assert plans() == [True, True]
+
+
 def test_a_tensor_that_requires_grad() -> None:
     x, out = torch.arange(1.0, 9.0), torch.empty(8)
     settled(x, out)
