@@ -1,5 +1,7 @@
 #include "devices.hpp"
 
+#include <gpuport/error.hpp>
+
 namespace gp {
 
 namespace {

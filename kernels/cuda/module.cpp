@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <gpuport/error.hpp>
 #include <gpuport/runtime.hpp>
 
 #include <optional>
@@ -37,7 +38,7 @@ cudaStream_t stream_of(Address handle) { return reinterpret_cast<cudaStream_t>(h
 
 gp::Operand operand(const MatrixArgument& argument) {
   const auto& [address, dtype, row_stride, col_stride] = argument;
-  return {reinterpret_cast<void*>(address), gp::dtype_from_name(dtype), row_stride, col_stride};
+  return {reinterpret_cast<void*>(address), gp::dtype_from_name(dtype.c_str()), row_stride, col_stride};
 }
 
 void further_operands(const std::vector<MatrixArgument>& arguments, gp::Operand (&operands)[gp::kMoreOperands]) {
@@ -55,7 +56,7 @@ gp::util::Shape shape_of(const std::vector<index_t>& sizes) {
 gp::util::Strided strided(const StridedArgument& argument, const gp::util::Shape& shape) {
   const auto& [address, dtype, strides] = argument;
   if (int(strides.size()) != shape.dims) throw gp::Error(gp::ErrorKind::kValue, "as many strides as dimensions");
-  gp::util::Strided array{reinterpret_cast<void*>(address), gp::dtype_from_name(dtype), {}};
+  gp::util::Strided array{reinterpret_cast<void*>(address), gp::dtype_from_name(dtype.c_str()), {}};
   for (int d = 0; d < shape.dims; ++d) array.strides[d] = strides[std::size_t(d)];
   return array;
 }

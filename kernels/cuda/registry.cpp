@@ -1,6 +1,9 @@
 #include "registry.hpp"
 
+#include <gpuport/error.hpp>
 #include <gpuport/runtime.hpp>
+
+#include <string>
 
 namespace gp {
 
@@ -55,7 +58,7 @@ BoundCall::BoundCall(std::string_view name, std::string_view op, const Call& cal
   }
   if (call_.rows < 0 || call_.cols < 0) throw Error(ErrorKind::kValue, "a negative number of rows or columns");
   call_.name = entry_->name;
-  call_.op = OpCode(op_hash(op));
+  call_.op = OpCode(op_hash(std::string(op).c_str()));
   call_.warp_size = device_attribute(cudaDevAttrWarpSize, call_.device);
 }
 

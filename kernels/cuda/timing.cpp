@@ -1,5 +1,7 @@
 #include "timing.hpp"
 
+#include <gpuport/error.hpp>
+
 #include "registry.hpp"
 #include "util/util.hpp"
 

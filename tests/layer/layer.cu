@@ -134,7 +134,7 @@ GP_KERNEL arg_kernel(const T* values, index_t* indices, int count) {
 template <int kWarp, int... kGroups, typename F>
 void for_group(int group, std::integer_sequence<int, kGroups...>, F&& f) {
   const bool found = ((group == kGroups && (f.template operator()<kGroups>(), true)) || ...);
-  if (!found) throw Error(ErrorKind::kValue, "no such group");
+  if (!found) fail(ErrorKind::kValue, "no such group");
 }
 
 }  // namespace

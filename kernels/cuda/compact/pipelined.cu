@@ -6,8 +6,6 @@
 // exact. The result needs room for as many elements as the place for the number of kept ones comes out to say.
 #include <gpuport/gpuport.cuh>
 
-#include <algorithm>
-
 #include <gpuport/pipeline.cuh>
 
 namespace gp::compact {
@@ -212,12 +210,10 @@ Rows<T> rows_of(const Call& call) {
 
 void pipelined_with(const Call& call, const Pipeline& shape) {
   if (call.scratch.dtype != DType::kI64 || call.rows != 1 || call.out.dtype != call.in.dtype) {
-    throw Error(ErrorKind::kValue,
-                std::string(call.name) + ": one row, a result of the elements' dtype, and int64 scratch for the count");
+    fail(ErrorKind::kValue, call.name, ": one row, a result of the elements' dtype, and int64 scratch for the count");
   }
   if (dtype_size(call.keep.dtype) != 1) {
-    throw Error(ErrorKind::kValue, std::string(call.name) + " takes flags of one byte, not " +
-                                       dtype_name(call.keep.dtype) + "; use two_pass");
+    fail(ErrorKind::kValue, call.name, " takes flags of one byte, not ", dtype_name(call.keep.dtype), "; use two_pass");
   }
   const auto run = [&]<int kWarp, typename T>() {
     using Worker = Mover<kWarp, T>;
@@ -226,9 +222,8 @@ void pipelined_with(const Call& call, const Pipeline& shape) {
     Grid grid{plan.items, (shape.warps + kServiceWarps) * kWarp};
     grid.shared_bytes = std::size_t(plan.stages) * shape.warps *
                         (Worker::kLength * sizeof(T) + Worker::kStrips * kWarp * sizeof(std::uint32_t));
-    static Residency& residency = *new Residency;  // never destroyed: calls may come late
-    const index_t fit = residency.blocks(pipelined_kernel<kWarp, T>, call, grid.threads, grid.shared_bytes);
-    grid.blocks = std::min(grid.blocks, fit);
+    const index_t fit = resident_blocks(pipelined_kernel<kWarp, T>, call, grid.threads, grid.shared_bytes);
+    grid.blocks = smaller(grid.blocks, fit);
     plan.deal_to(grid.blocks);
     const Workspace workspace(call, 0, std::size_t(plan.items) * Published<std::int64_t>::kWords);
     launch_resident(pipelined_kernel<kWarp, T>, call, grid, rows_of<T>(call),

@@ -5,8 +5,6 @@
 // matters.
 #include <gpuport/gpuport.cuh>
 
-#include <algorithm>
-
 namespace gp::compact {
 
 constexpr int kCompactThreads = 256;
@@ -22,9 +20,9 @@ struct Stretches {
 };
 
 Stretches stretches_of(index_t cols) {
-  const index_t tiles = std::max<index_t>(1, (cols + kCompactTile - 1) / kCompactTile);
-  const index_t tiles_each = (tiles + kMostStretches - 1) / kMostStretches;
-  return {(tiles + tiles_each - 1) / tiles_each, tiles_each * kCompactTile};
+  const index_t tiles = larger(1, ceil_div(cols, kCompactTile));
+  const index_t tiles_each = ceil_div(tiles, kMostStretches);
+  return {ceil_div(tiles, tiles_each), tiles_each * kCompactTile};
 }
 
 template <typename Flag>
@@ -135,8 +133,7 @@ void two_pass(const Call& call) {
   const Operand flag_operand = moves ? call.keep : call.in;
   const Stretches stretches = stretches_of(call.cols);
   if (call.scratch.dtype != DType::kI64 || call.rows != 1 || call.out.dtype != (moves ? call.in.dtype : DType::kI64)) {
-    throw Error(ErrorKind::kValue,
-                std::string(call.name) + ": one row, int64 offsets, and a result of the elements' dtype");
+    fail(ErrorKind::kValue, call.name, ": one row, int64 offsets, and a result of the elements' dtype");
   }
   auto* const offsets = static_cast<std::int64_t*>(call.scratch.data);
   const Grid grid = blocks_for(stretches.count, kCompactThreads);

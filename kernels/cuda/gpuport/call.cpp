@@ -1,6 +1,8 @@
-#include "call.hpp"
+#include "dispatch.hpp"
 
 #include <array>
+#include <cstring>
+#include <string>
 
 namespace gp {
 
@@ -32,11 +34,27 @@ constexpr std::array<DTypeRow, kDTypes> kDTypeTable = {{
 const char* dtype_name(DType dtype) { return kDTypeTable[std::size_t(dtype)].name; }
 std::size_t dtype_size(DType dtype) { return kDTypeTable[std::size_t(dtype)].size; }
 
-DType dtype_from_name(const std::string& name) {
+DType dtype_from_name(const char* name) {
   for (const DTypeRow& row : kDTypeTable) {
-    if (name == row.name) return row.dtype;
+    if (std::strcmp(name, row.name) == 0) return row.dtype;
   }
-  throw Error(ErrorKind::kType, "no kernel takes dtype " + name);
+  fail(ErrorKind::kType, "no kernel takes dtype ", name);
 }
+
+namespace detail {
+
+void refuse_dtypes(const Call& call) {
+  fail(ErrorKind::kValue, call.name, " does not take ", dtype_name(call.in.dtype), " to ", dtype_name(call.out.dtype),
+       "; gpuport.kernels() lists what it takes");
+}
+
+void refuse_warp_size(const Call& call, const int* widths, int count) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += (i == 0 ? "" : ", ") + std::to_string(widths[i]);
+  fail(ErrorKind::kValue, call.name, ": the device has warps of ", call.warp_size,
+       " lanes; this build carries code for ", list.c_str());
+}
+
+}  // namespace detail
 
 }  // namespace gp

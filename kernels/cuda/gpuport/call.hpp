@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 
+#include "fail.hpp"
 #include "types.cuh"
 
 namespace gp {
@@ -15,9 +13,9 @@ inline constexpr int kDTypes = 13;
 
 // An operation is a hash (FNV-1a) of the name that Python and registry.def have for it. So a kernel that computes one
 // operation needs no entry here: a name is listed where some kernel tells it from another.
-constexpr std::uint32_t op_hash(std::string_view name) {
+constexpr std::uint32_t op_hash(const char* name) {
   std::uint32_t hash = 2166136261u;
-  for (const char c : name) hash = (hash ^ std::uint8_t(c)) * 16777619u;
+  for (; *name != 0; ++name) hash = (hash ^ std::uint8_t(*name)) * 16777619u;
   return hash;
 }
 enum class OpCode : std::uint32_t {
@@ -70,16 +68,9 @@ inline DType signed_twin(DType dtype) {
   return is_unsigned(dtype) ? DType(int(dtype) - int(DType::kU8) + int(DType::kI8)) : dtype;
 }
 
-const char* dtype_name(DType dtype);             // NumPy's name
-DType dtype_from_name(const std::string& name);  // Error(kType) for another
-std::size_t dtype_size(DType dtype);             // bytes
-
-// An error on its way to Python; the kind says which class it becomes there.
-enum class ErrorKind { kType, kValue, kMemory, kLaunch, kUnsupportedArch, kRuntime };
-struct Error : std::runtime_error {
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind(kind) {}
-  ErrorKind kind;
-};
+const char* dtype_name(DType dtype);      // NumPy's name
+DType dtype_from_name(const char* name);  // Error(kType) for another
+std::size_t dtype_size(DType dtype);      // bytes
 
 // One operand as a rows x cols matrix; strides in elements.
 struct Operand {

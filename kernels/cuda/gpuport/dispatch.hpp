@@ -17,19 +17,15 @@ constexpr TypeList<As..., Bs...> operator+(TypeList<As...>, TypeList<Bs...>) {
 
 namespace detail {
 
-[[noreturn]] inline void refuse_dtypes(const Call& call) {
-  throw Error(ErrorKind::kValue, std::string(call.name) + " does not take " + dtype_name(call.in.dtype) + " to " +
-                                     dtype_name(call.out.dtype) + "; gpuport.kernels() lists what it takes");
-}
+[[noreturn]] void refuse_dtypes(const Call& call);
+[[noreturn]] void refuse_warp_size(const Call& call, const int* widths, int count);
 
 template <int... kWidths, typename F>
 void visit_width(const Call& call, WarpWidths<kWidths...>, F&& f) {
   const bool found = ((call.warp_size == kWidths && (f.template operator()<kWidths>(), true)) || ...);
   if (found) return;
-  std::string widths;
-  ((widths += (widths.empty() ? "" : ", ") + std::to_string(kWidths)), ...);
-  throw Error(ErrorKind::kValue, std::string(call.name) + ": the device has warps of " +
-                                     std::to_string(call.warp_size) + " lanes; this build carries code for " + widths);
+  const int widths[] = {kWidths...};
+  refuse_warp_size(call, widths, int(sizeof...(kWidths)));
 }
 
 }  // namespace detail

@@ -13,8 +13,6 @@
 #include "launch.cuh"
 #include "memory.cuh"
 
-#include <algorithm>
-
 namespace gp {
 
 inline constexpr int kOrderedThreads = 256;
@@ -91,10 +89,10 @@ void fold_in_order(const Call& call, const Source& source, const Sink& sink) {
     return;
   }
   const auto kernel = fold_rows_in_order_kernel<kWarp, Op, Source, Sink>;
-  const index_t tiles = (call.cols + kOrderedTile - 1) / kOrderedTile;
-  const index_t most = std::max<index_t>(1, std::min({tiles, kOrderedMostSplits, kCounters / call.rows}));
-  const index_t stretch = (tiles + most - 1) / most * kOrderedTile;
-  const index_t splits = (call.cols + stretch - 1) / stretch;
+  const index_t tiles = ceil_div(call.cols, kOrderedTile);
+  const index_t most = larger(1, smaller(tiles, smaller(kOrderedMostSplits, kCounters / call.rows)));
+  const index_t stretch = ceil_div(tiles, most) * kOrderedTile;
+  const index_t splits = ceil_div(call.cols, stretch);
   const Grid grid = blocks_for(call.rows * splits, kOrderedThreads);
   if (splits == 1) {
     launch(kernel, call, grid, source, sink, splits, stretch, nullptr, nullptr);

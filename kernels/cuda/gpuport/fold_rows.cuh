@@ -12,8 +12,6 @@
 #include "memory.cuh"
 #include "ops.cuh"
 
-#include <algorithm>
-
 namespace gp {
 
 // Where the result of each row goes, and the operator that says how it is written.
@@ -237,7 +235,7 @@ index_t splits_of_row(const Call& call) {
       break;
     }
   }
-  return std::max<index_t>(1, std::min(blocks / call.rows, row_bytes / kFoldLeastBytes));
+  return larger(1, smaller(blocks / call.rows, row_bytes / kFoldLeastBytes));
 }
 
 template <int kWarp, typename Op>
@@ -250,8 +248,8 @@ void fold_rows(const Call& call, const Results<Op>& out) {
   const index_t splits_at_most = splits_of_row<typename Op::Input>(call);
   // A stretch is a whole number of packs of every type, so that packs line up with the start of the row.
   const index_t granule = kVectorBytes;
-  const index_t stretch = ((call.cols + splits_at_most - 1) / splits_at_most + granule - 1) / granule * granule;
-  const index_t splits = (call.cols + stretch - 1) / stretch;
+  const index_t stretch = ceil_div(ceil_div(call.cols, splits_at_most), granule) * granule;
+  const index_t splits = ceil_div(call.cols, stretch);
   const Grid grid = blocks_for(call.rows * splits, kFold.threads);
   if (splits == 1) {
     launch(fold_rows_kernel<kWarp, Op>, call, grid, in, out, splits, stretch, nullptr, nullptr);

@@ -82,10 +82,9 @@ struct Plan {
 
 // A plan for one block; deal_to() makes it one for many.
 inline Plan plan_tiles(const Call& call, const Pipeline& shape, int on_the_way, index_t length) {
-  const index_t tiles = (call.cols + length - 1) / length, items = call.rows * tiles;
+  const index_t tiles = ceil_div(call.cols, length), items = call.rows * tiles;
   if (items > kMaxBlocks) {
-    throw Error(ErrorKind::kValue,
-                std::string(call.name) + " takes up to 2^31 tiles of " + std::to_string(length) + " elements in all");
+    fail(ErrorKind::kValue, call.name, " takes up to 2^31 tiles of ", length, " elements in all");
   }
   return {shape.warps,
           shape.ahead,

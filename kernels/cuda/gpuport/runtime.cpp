@@ -3,20 +3,64 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <tuple>
+#include <vector>
 
 namespace gp {
 
 void check(cudaError_t status, const char* doing) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // reported here; it must not surface again in an unrelated call
-  const std::string text =
-      std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) + ") while " + doing;
   const ErrorKind kind = status == cudaErrorMemoryAllocation ? ErrorKind::kMemory
                          : lacks_code(status)                ? ErrorKind::kUnsupportedArch
                                                              : ErrorKind::kRuntime;
-  throw Error(kind, text);
+  fail(kind, cudaGetErrorString(status), " (", cudaGetErrorName(status), ") while ", doing);
+}
+
+void check_launch(cudaError_t status, const Call& call, const Grid& grid) {
+  if (status == cudaSuccess) return;
+  fail(lacks_code(status) ? ErrorKind::kUnsupportedArch : ErrorKind::kLaunch, call.name, ": launch of ", grid.blocks,
+       " blocks of ", grid.threads, " threads with warps of ", call.warp_size, " failed: ", cudaGetErrorString(status),
+       " (", cudaGetErrorName(status), ")");
+}
+
+namespace {
+
+struct Residents {
+  const void* kernel;
+  int device, threads;
+  std::size_t shared_bytes;
+  index_t blocks;
+};
+
+}  // namespace
+
+index_t resident_blocks(const void* kernel, const Call& call, int threads, std::size_t shared_bytes) {
+  // Never destroyed: calls may come late.
+  static std::mutex& mutex = *new std::mutex;
+  static auto& answers = *new std::vector<Residents>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::size_t most = shared_bytes;
+  for (const Residents& known : answers) {
+    if (known.kernel != kernel || known.device != call.device) continue;
+    if (known.threads == threads && known.shared_bytes == shared_bytes) return known.blocks;
+    most = std::max(most, known.shared_bytes);  // a smaller limit would shut out that shape again
+  }
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(most)),
+        "asking for shared memory");
+  int per_processor = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, shared_bytes),
+        "asking how many blocks fit");
+  if (per_processor == 0) {
+    fail(ErrorKind::kValue, call.name, ": the device cannot hold a block of ", threads, " threads and ", shared_bytes,
+         " bytes of shared memory");
+  }
+  const index_t blocks = index_t(per_processor) * device_attribute(cudaDevAttrMultiProcessorCount, call.device);
+  answers.push_back({kernel, call.device, threads, shared_bytes, blocks});
+  return blocks;
 }
 
 int device_attribute(cudaDeviceAttr attribute, int device) {
@@ -40,11 +84,7 @@ DeviceScope::~DeviceScope() {
   if (previous_ != device_) (void)cudaSetDevice(previous_);
 }
 
-namespace {
-
-constexpr std::size_t kCounterBytes = std::size_t(kCounters) * sizeof(std::uint32_t);
-
-struct Buffer {
+struct WorkspaceBuffer {
   std::mutex mutex;
   void* memory = nullptr;
   std::size_t tagged = 0;    // words
@@ -52,22 +92,26 @@ struct Buffer {
   std::uint32_t tag = 0;     // of the last launch
 };
 
+namespace {
+
+constexpr std::size_t kCounterBytes = std::size_t(kCounters) * sizeof(std::uint32_t);
+
 // The per-thread default stream is one handle for many streams, so the thread belongs to the key.
 using BufferKey = std::tuple<int, cudaStream_t, std::thread::id>;
 
-Buffer& buffer_of(int device, cudaStream_t stream) {
+WorkspaceBuffer& buffer_of(int device, cudaStream_t stream) {
   // Never destroyed: the driver may be gone before static destructors run.
   static std::mutex& mutex = *new std::mutex;
-  static auto& buffers = *new std::map<BufferKey, std::unique_ptr<Buffer>>;
+  static auto& buffers = *new std::map<BufferKey, std::unique_ptr<WorkspaceBuffer>>;
   const bool per_thread = stream == cudaStreamPerThread;
   const BufferKey key{device, stream, per_thread ? std::this_thread::get_id() : std::thread::id()};
   // A thread mostly stays on one stream. Buffers are never destroyed, so what it remembers holds.
   thread_local BufferKey last_key;
-  thread_local Buffer* last = nullptr;
+  thread_local WorkspaceBuffer* last = nullptr;
   if (last != nullptr && last_key == key) return *last;
   const std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<Buffer>& buffer = buffers[key];
-  if (!buffer) buffer = std::make_unique<Buffer>();
+  std::unique_ptr<WorkspaceBuffer>& buffer = buffers[key];
+  if (!buffer) buffer = std::make_unique<WorkspaceBuffer>();
   last_key = key;
   last = buffer.get();
   return *buffer;
@@ -94,8 +138,8 @@ Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : 
     owned_ = true;  // and cleared by each replay: the first tag is right for all of them
     memory = allocate_cleared(tagged, bytes, stream_);
   } else {
-    Buffer& buffer = buffer_of(call.device, call.stream);
-    lock_ = std::unique_lock<std::mutex>(buffer.mutex);
+    WorkspaceBuffer& buffer = buffer_of(call.device, call.stream);
+    std::unique_lock<std::mutex> lock(buffer.mutex);
     if (buffer.memory == nullptr || buffer.capacity < bytes || buffer.tagged < tagged) {
       const std::size_t most_tagged = std::max(buffer.tagged, tagged), most = std::max(buffer.capacity, bytes);
       void* larger = allocate_cleared(most_tagged, most, stream_);
@@ -112,6 +156,8 @@ Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : 
     memory = buffer.memory;
     if (tagged != 0) tag_ = ++buffer.tag;
     tagged = buffer.tagged;
+    lock.release();  // the destructor gives it back
+    buffer_ = &buffer;
   }
   counters_ = static_cast<std::uint32_t*>(memory);
   tagged_ = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory) + kCounterBytes);
@@ -120,10 +166,11 @@ Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : 
 
 Workspace::~Workspace() {
   if (owned_) (void)cudaFreeAsync(counters_, stream_);
+  if (buffer_ != nullptr) buffer_->mutex.unlock();
 }
 
 std::size_t workspace_bytes(int device, cudaStream_t stream) {
-  Buffer& buffer = buffer_of(device, stream);
+  WorkspaceBuffer& buffer = buffer_of(device, stream);
   const std::lock_guard<std::mutex> lock(buffer.mutex);
   return buffer.memory == nullptr ? 0 : cleared_bytes(buffer.tagged) + buffer.capacity;
 }

@@ -1,8 +1,6 @@
 // Runtime calls: devices, streams, temporary storage. Host only; plain C++ can include it.
 #pragma once
 
-#include <mutex>
-
 #include "call.hpp"
 
 namespace gp {
@@ -14,6 +12,14 @@ void check(cudaError_t status, const char* doing);
 inline bool lacks_code(cudaError_t status) {
   return status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction;
 }
+
+struct Grid {
+  index_t blocks;
+  int threads;                   // a multiple of every warp width
+  std::size_t shared_bytes = 0;  // dynamic
+};
+void check_launch(cudaError_t status, const Call& call, const Grid& grid);
+index_t resident_blocks(const void* kernel, const Call& call, int threads, std::size_t shared_bytes);  // see launch.cuh
 
 int device_attribute(cudaDeviceAttr attribute, int device);
 bool is_capturing(cudaStream_t stream);
@@ -35,6 +41,7 @@ inline constexpr index_t kCounters = 4096;
 // Temporary storage for the launches of one call. Each stream of each device keeps one buffer, which grows and is
 // reused; the lock keeps two host threads from interleaving their launches on it. While a stream is being captured the
 // storage is allocated, cleared and freed by the graph itself, so replays share nothing with eager calls.
+struct WorkspaceBuffer;
 class Workspace {
  public:
   // `tagged` words hold what blocks publish to each other with tag(); see lookback.cuh.
@@ -57,7 +64,7 @@ class Workspace {
  private:
   cudaStream_t stream_;
   bool owned_ = false;
-  std::unique_lock<std::mutex> lock_;
+  WorkspaceBuffer* buffer_ = nullptr;  // locked, unless owned
   std::uint32_t* counters_ = nullptr;
   std::uint64_t* tagged_ = nullptr;
   std::uint32_t tag_ = 1;

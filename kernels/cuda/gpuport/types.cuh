@@ -24,6 +24,11 @@ namespace gp {
 
 using index_t = std::int64_t;
 
+// Arithmetic of sizes. <algorithm> has the first two, and would cost each kernel file more time than they are worth.
+constexpr index_t smaller(index_t a, index_t b) { return b < a ? b : a; }
+constexpr index_t larger(index_t a, index_t b) { return a < b ? b : a; }
+constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
+
 // The whole of To's bits from From's; std::bit_cast is not callable in device code on every compiler here.
 template <typename To, typename From>
 GP_HOST_DEVICE To bit_cast(const From& from) {

@@ -63,7 +63,7 @@ GP_KERNEL atomic_kernel(View2<const typename Op::Input> in, Results<Op> out, ind
 
 void atomic(const Call& call) {
   visit(canonical(call), TeachingOps{}, [&]<int kWarp, typename Op>() {
-    const index_t splits = (call.cols + kAtomicStretch - 1) / kAtomicStretch;
+    const index_t splits = ceil_div(call.cols, kAtomicStretch);
     launch(write_identities_kernel<Op>, call, groups_for(call.rows, 1, kAtomicThreads), results<Op>(call), call.rows);
     launch(atomic_kernel<kWarp, Op>, call, blocks_for(call.rows * splits, kAtomicThreads),
            call.input<const typename Op::Input>(), results<Op>(call), splits);

@@ -69,7 +69,7 @@ void checked(const Call& call) {
   const Operand& flags = call.more_out[0];
   const bool is_unsigned = call.out.dtype == DType::kU64;
   if ((!is_unsigned && call.out.dtype != DType::kI64) || flags.data == nullptr || flags.dtype != DType::kBool) {
-    throw Error(ErrorKind::kValue, std::string(call.name) + " writes int64 or uint64, and a bool a row");
+    fail(ErrorKind::kValue, call.name, " writes int64 or uint64, and a bool a row");
   }
   const CheckedRows rows{any_input(call)};
   const CheckedSums sums{static_cast<std::uint64_t*>(call.out.data), call.out.row_stride,

@@ -94,7 +94,7 @@ struct CompensatedSums {
 void compensated(const Call& call) {
   const DType to = call.out.dtype;
   if (to != DType::kF16 && to != DType::kBF16 && to != DType::kF32 && to != DType::kF64) {
-    throw Error(ErrorKind::kValue, std::string(call.name) + " writes floats, not " + dtype_name(to));
+    fail(ErrorKind::kValue, call.name, " writes floats, not ", dtype_name(to));
   }
   const CompensatedRows rows{any_input(call)};
   const CompensatedSums sums{call.out.data, to, call.out.row_stride};

@@ -3,7 +3,7 @@
 // bit. Reads each element once, and about 1/512 of that again as partials, which live in temporary storage.
 #include <gpuport/gpuport.cuh>
 
-#include <algorithm>
+#include <utility>
 
 #include "operators.hpp"
 
@@ -47,7 +47,7 @@ GP_KERNEL hierarchical_kernel(View2<const In> in, View2<typename Op::State> part
 void hierarchical(const Call& call) {
   visit(canonical(call), TeachingOps{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
-    const auto stretches = [](index_t cols) { return std::max<index_t>(1, (cols + kPassItems - 1) / kPassItems); };
+    const auto stretches = [](index_t cols) { return larger(1, ceil_div(cols, kPassItems)); };
     const index_t first = stretches(call.cols), second = stretches(first);
     // Two buffers in turn: a pass reads one and writes the other.
     const Workspace workspace(call, std::size_t(call.rows * (first + second)) * sizeof(State));

@@ -55,7 +55,7 @@ template <int kWarp, typename Op, typename BlockAlgorithm, typename In, typename
 void scan_levels(const Call& call, View2<const In> in, View2<Out> out, typename Op::State* scratch, bool inclusive) {
   using State = typename Op::State;
   constexpr index_t kItems = BlockAlgorithm::kItems;
-  const index_t blocks = (in.cols + kItems - 1) / kItems;
+  const index_t blocks = ceil_div(in.cols, kItems);
   const View2<State> totals{scratch, in.rows, blocks, blocks, 1};
   launch(scan_blocks_kernel<kWarp, Op, BlockAlgorithm, In, Out>, call,
          blocks_for(in.rows * blocks, BlockAlgorithm::kThreads), in, out, totals, inclusive);

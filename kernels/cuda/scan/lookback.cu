@@ -103,11 +103,10 @@ void lookback_with(const Call& original, int threads) {
   visit(call, EveryOp{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
     const index_t length = threads / kWarp * WarpPart<kWarp, Op, kLookbackStrips>::kLength;
-    const index_t count = (call.cols + length - 1) / length, items = call.rows * count;
+    const index_t count = ceil_div(call.cols, length), items = call.rows * count;
     if (items == 0) return;
     if (items > kMaxBlocks) {
-      throw Error(ErrorKind::kValue, std::string(call.name) + " takes up to 2^31 tiles of " + std::to_string(length) +
-                                         " elements in all; use reduce_scan");
+      fail(ErrorKind::kValue, call.name, " takes up to 2^31 tiles of ", length, " elements in all; use reduce_scan");
     }
     const auto in = call.input<const typename Op::Input>();
     const auto out = call.output<typename Op::Result>();

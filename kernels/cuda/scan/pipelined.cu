@@ -2,8 +2,6 @@
 // default for long rows. The aggregates of the tiles are folded in a fixed order, so results do not depend on the
 // number of blocks or on timing; floats repeat bit for bit. Reads and writes each element once. A row that is not
 // aligned to 16 bytes, or not contiguous, goes through the ring element by element.
-#include <algorithm>
-
 #include <gpuport/pipeline.cuh>
 
 #include "strips.cuh"
@@ -95,6 +93,7 @@ struct Scanner {
     values.scan();
     exchange.looked_back[walk.stage].wait(walk.round);
     const State carry = Op::combine(exchange.before[walk.stage], exchange.bases[walk.stage][W::index()]);
+    W::sync();  // every lane has read them before one lane says, in sum(), that the stage may be written again
     typename Op::Result* const row = out.data + walk.row * out.row_stride;
     values.store(row + begin_of(walk) * out.col_stride, out.col_stride, packs_out, carry, inclusive);
   }
@@ -131,9 +130,8 @@ void pipelined_with(const Call& original, const Pipeline& shape) {
     if (plan.items == 0) return;
     Grid grid{plan.items, (shape.warps + kServiceWarps) * kWarp};
     grid.shared_bytes = std::size_t(plan.stages) * shape.warps * Part::kStrips * kWarp * sizeof(typename Part::Items);
-    static Residency& residency = *new Residency;  // never destroyed: calls may come late
-    const index_t fit = residency.blocks(pipelined_kernel<kWarp, Op>, call, grid.threads, grid.shared_bytes);
-    grid.blocks = std::min(grid.blocks, fit);
+    const index_t fit = resident_blocks(pipelined_kernel<kWarp, Op>, call, grid.threads, grid.shared_bytes);
+    grid.blocks = smaller(grid.blocks, fit);
     plan.deal_to(grid.blocks);
     const auto in = call.input<const typename Op::Input>();
     const auto out = call.output<typename Op::Result>();

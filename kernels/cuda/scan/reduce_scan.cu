@@ -3,8 +3,6 @@
 // block of a stretch folds the totals before it, then scans its own tiles with that carry. Reads each element twice,
 // writes it once. Which additions are made depends on the length alone, so results repeat bit for bit. One stretch
 // needs the second launch only.
-#include <algorithm>
-
 #include "tile.cuh"
 
 namespace gp::scan {
@@ -69,10 +67,10 @@ void reduce_scan(const Call& original) {
   visit(call, EveryOp{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
     const auto in = call.input<const typename Op::Input>();
-    const index_t tiles = (call.cols + kTile - 1) / kTile;
-    const index_t most = std::max<index_t>(1, std::min(kStretches, kStretchesOfAllRows / call.rows));
-    const index_t tiles_each = std::max<index_t>(1, (tiles + most - 1) / most);
-    const index_t stretches = std::max<index_t>(1, (tiles + tiles_each - 1) / tiles_each);
+    const index_t tiles = ceil_div(call.cols, kTile);
+    const index_t most = larger(1, smaller(kStretches, kStretchesOfAllRows / call.rows));
+    const index_t tiles_each = larger(1, ceil_div(tiles, most));
+    const index_t stretches = larger(1, ceil_div(tiles, tiles_each));
     const index_t stretch = tiles_each * kTile;
     const Workspace workspace(call, std::size_t(call.rows * stretches) * sizeof(State));
     const View2<State> totals{workspace.data<State>(), call.rows, stretches, stretches, 1};

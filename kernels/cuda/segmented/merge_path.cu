@@ -8,8 +8,6 @@
 // launch. Every order depends on the offsets alone: bitwise repeatable. Reads each element and each offset once.
 #include <gpuport/gpuport.cuh>
 
-#include <algorithm>
-
 namespace gp::segmented {
 
 constexpr int kThreads = 256;
@@ -282,14 +280,14 @@ using EveryOp =
 
 // The input is one row; scratch holds the offsets, contiguous int64, checked by the caller; rows counts the segments.
 void merge_path(const Call& call) {
-  if (call.scratch.dtype != DType::kI64) throw Error(ErrorKind::kValue, std::string(call.name) + ": int64 offsets");
+  if (call.scratch.dtype != DType::kI64) fail(ErrorKind::kValue, call.name, ": int64 offsets");
   visit(canonical(call), EveryOp{}, [&]<int kWarp, typename Op>() {
     Segments<Op> segments{call.input<const typename Op::Input>(), static_cast<const std::int64_t*>(call.scratch.data),
                           call.rows, results<Op>(call)};
     // As many as if every element lay in a segment: the host need not know the offsets.
     const index_t items = call.cols + call.rows;
-    const index_t tile_items = kSlice * std::clamp<index_t>(items / (kSlice * kEnoughTiles), 1, kMostSlices);
-    const index_t blocks = (items + tile_items - 1) / tile_items;
+    const index_t tile_items = kSlice * larger(1, smaller(items / (kSlice * kEnoughTiles), kMostSlices));
+    const index_t blocks = ceil_div(items, tile_items);
     using CarryState = typename Carry<Op>::State;
     using State = typename Op::State;
     const std::size_t bytes = std::size_t(blocks) * (sizeof(CarryState) + sizeof(State) + sizeof(index_t));

@@ -18,7 +18,7 @@ struct StateView {
 template <typename A>
 StateView<A> state_view(const Call& call, const Operand& max, const Operand& sum) {
   if (sum.data == nullptr || max.dtype != call.in.dtype || sum.dtype != call.in.dtype) {
-    throw Error(ErrorKind::kValue, std::string(call.name) + " takes and writes maxima and sums of one dtype");
+    fail(ErrorKind::kValue, call.name, " takes and writes maxima and sums of one dtype");
   }
   return {static_cast<A*>(max.data), static_cast<A*>(sum.data), max.row_stride, sum.row_stride};
 }

@@ -73,8 +73,8 @@ struct Normalizer {
 // Some variants hold a row on the chip, which has an end.
 inline void require_at_most(const Call& call, index_t cols) {
   if (call.cols <= cols) return;
-  throw Error(ErrorKind::kValue, std::string(call.name) + " takes rows of up to " + std::to_string(cols) +
-                                     " columns of " + dtype_name(call.in.dtype) + ", not " + std::to_string(call.cols));
+  fail(ErrorKind::kValue, call.name, " takes rows of up to ", cols, " columns of ", dtype_name(call.in.dtype), ", not ",
+       call.cols);
 }
 
 template <typename T>

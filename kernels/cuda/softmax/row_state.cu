@@ -49,7 +49,7 @@ template <int kWarp, typename A>
 void fold_states(const Call& call) {
   const Operand &max = call.out, &sum = call.more_out[0];
   if (max.dtype != kDTypeOf<A> || sum.dtype != kDTypeOf<A> || sum.data == nullptr) {
-    throw Error(ErrorKind::kValue, std::string(call.name) + " writes two arrays of " + dtype_name(kDTypeOf<A>));
+    fail(ErrorKind::kValue, call.name, " writes two arrays of ", dtype_name(kDTypeOf<A>));
   }
   const StateRows<A> rows{any_input(call), call.mask()};
   const States<A> states{static_cast<A*>(max.data), static_cast<A*>(sum.data), max.row_stride, sum.row_stride};

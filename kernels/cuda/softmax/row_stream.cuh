@@ -47,6 +47,7 @@ struct RowWorker {
   GP_DEVICE void finish(const Walk& walk) const {
     exchange.gathered[walk.stage].wait(walk.round);
     const MaxSum<A> state = exchange.rows[walk.stage];
+    W::sync();  // every lane has read it before one says, in sum(), that the stage may be written again
     if (rows.op == OpCode::kLogSumExp) {
       if (walk.tile == 0 && threadIdx.x == 0) rows.out(walk.row, 0) = T(Normalizer<T>(state).log_sum_exp());
     } else {
@@ -65,6 +66,7 @@ GP_DEVICE void publish_states(const Plan& plan, const Published<MaxSum<A>>& publ
   for (int left = plan.count(); left > 0; --left, plan.advance(walk)) {
     exchange.summed[walk.stage].wait(walk.round);
     const auto of_warp = W::lane() < plan.warps ? exchange.warps[walk.stage][W::lane()] : MaxSum<A>::empty();
+    W::sync();  // every lane has read its state before one publishes, after which the stage may be written again
     const MaxSum<A> state = merge_lanes<W>(of_warp);
     if (W::lane() == 0) published.publish(index_t(walk.row) * plan.tiles + walk.tile, state);
   }

@@ -4,8 +4,6 @@
 // first leaves the (max, sum) of each stretch of each row in temporary storage; in the second, every block merges the
 // states of its row in index order and writes its stretch. The cut depends on the shape and the device alone, so
 // results repeat bit for bit.
-#include <algorithm>
-
 #include "row_resident.cuh"
 #include "row_stream.cuh"
 
@@ -57,10 +55,10 @@ GP_KERNEL split_row_kernel(Rows<T> rows, View2<const MaxSum<Accum<T>>> states, i
 template <int kWarp, typename T>
 void launch_in_stretches(const Call& call) {
   using State = MaxSum<Accum<T>>;
-  const index_t wanted = std::min(call.cols / kSplitCols, kMostSplits);
-  const index_t most = std::max<index_t>(1, std::min(wanted, kMostStates / call.rows));
-  const index_t stretch = std::max<index_t>(1, (call.cols + most - 1) / most);
-  const index_t splits = std::max<index_t>(1, (call.cols + stretch - 1) / stretch);
+  const index_t wanted = smaller(call.cols / kSplitCols, kMostSplits);
+  const index_t most = larger(1, smaller(wanted, kMostStates / call.rows));
+  const index_t stretch = larger(1, ceil_div(call.cols, most));
+  const index_t splits = larger(1, ceil_div(call.cols, stretch));
   const Workspace workspace(call, std::size_t(call.rows * splits) * sizeof(State));
   State* const data = workspace.data<State>();
   const Grid grid = blocks_for(call.rows * splits, kSplitThreads);
@@ -87,6 +85,13 @@ constexpr RingPolicy kRingPolicies[] = {
     {Target::kAmd, 0, 128, kMostStages, kAnyNumber},
     {Target::kCpu, 0, 64, 7, 8},
 };
+// The first line that fits. Every target has a line for any device.
+inline const RingPolicy& ring_policy(int shared_bytes) {
+  const RingPolicy* line = kRingPolicies;
+  while (line->target != kTarget || shared_bytes < line->least_shared_bytes) ++line;
+  return *line;
+}
+
 // Tiles of a block that few rows keep in registers: 16 of them a worker for each.
 template <typename T>
 constexpr int kHeldTiles = kIsReducedFloat<T> ? 1 : 2;
@@ -105,11 +110,10 @@ struct TileLaunch {
 
   // The rows stream through if their tiles are near enough to each other.
   bool stream() const {
-    static Residency& residency = *new Residency;  // never destroyed: calls may come late
     const auto kernel = stream_rows_kernel<kWarp, T>;
     Grid grid = {call.rows * shape.tiles, threads + kServiceWarps * kWarp, ring_bytes()};
-    const index_t fit = residency.blocks(kernel, call, grid.threads, grid.shared_bytes);
-    grid.blocks = std::min({grid.blocks, fit, most_blocks});
+    const index_t fit = resident_blocks(kernel, call, grid.threads, grid.shared_bytes);
+    grid.blocks = smaller(grid.blocks, smaller(fit, most_blocks));
     Plan plan{threads / kWarp, stages - kOnTheWay - 1, stages, 0, shape.tiles, 0, int(call.rows) * shape.tiles};
     if ((shape.tiles - 2) / grid.blocks + 1 > plan.ahead) return false;
     plan.deal_to(grid.blocks);
@@ -120,10 +124,9 @@ struct TileLaunch {
   }
 
   void keep() const {
-    static Residency& residency = *new Residency;
     const auto kernel = resident_rows_kernel<kWarp, T, kHeldTiles<T>>;
-    const index_t fit = residency.blocks(kernel, call, threads, ring_bytes());
-    const Grid grid = {std::min({index_t(shape.tiles), fit, most_blocks}), threads, ring_bytes()};
+    const index_t fit = resident_blocks(kernel, call, threads, ring_bytes());
+    const Grid grid = {smaller(shape.tiles, smaller(fit, most_blocks)), threads, ring_bytes()};
     const Workspace workspace(call, 0, std::size_t(call.rows * grid.blocks) * Published<State>::kWords);
     launch_resident(kernel, call, grid, rows_of<T>(call), shape, RingShape{threads, stages},
                     Published<State>{workspace.tagged(), workspace.tag()});
@@ -133,16 +136,14 @@ struct TileLaunch {
 template <int kWarp, typename T>
 void launch_split(const Call& call) {
   const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
-  const RingPolicy& policy =
-      *std::find_if(std::begin(kRingPolicies), std::end(kRingPolicies),
-                    [&](const RingPolicy& p) { return p.target == kTarget && shared_bytes >= p.least_shared_bytes; });
-  const int threads = std::min(policy.threads, kMostThreads<T>);
+  const RingPolicy& policy = ring_policy(shared_bytes);
+  const int threads = int(smaller(policy.threads, kMostThreads<T>));
   const index_t packs = index_t(threads) * kTilePacks;
-  const index_t tiles = (call.cols / kPackItems<T> + packs - 1) / packs;
+  const index_t tiles = ceil_div(call.cols / kPackItems<T>, packs);
   if (!reads_packs(call) || tiles < 2 || call.rows * tiles > kMostTiles) return launch_in_stretches<kWarp, T>(call);
   const int fit = (shared_bytes - kStaticBytes) / int(packs * kVectorBytes);
   const TileLaunch<kWarp, T> tile_launch{
-      call, {packs, int(tiles)}, threads, std::min(fit, policy.most_stages), policy.most_blocks};
+      call, {packs, int(tiles)}, threads, int(smaller(fit, policy.most_stages)), policy.most_blocks};
   if (!tile_launch.stream()) tile_launch.keep();
 }
 

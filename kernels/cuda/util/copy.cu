@@ -55,7 +55,7 @@ void copy(const Shape& shape, const Strided& src, const Strided& dst, int device
   if (src.dtype == dst.dtype) return copy_bits(walk, src, dst, call);
   if (convert<double>(Integers{}, walk, src, dst, call)) return;
   if (convert<std::int64_t>(Integers{}, walk, src, dst, call)) return;
-  throw Error(ErrorKind::kValue, std::string("no copy from ") + dtype_name(src.dtype) + " to " + dtype_name(dst.dtype));
+  fail(ErrorKind::kValue, "no copy from ", dtype_name(src.dtype), " to ", dtype_name(dst.dtype));
 }
 
 }  // namespace gp::util

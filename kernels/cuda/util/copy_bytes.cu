@@ -22,8 +22,8 @@ void copy_bytes(void* dst, const void* src, std::size_t bytes, int device, cudaS
       (reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src)) % kVectorBytes == 0;
   const index_t packs = aligned ? index_t(bytes) / kVectorBytes : 0;
   const index_t threads = packs + (index_t(bytes) - packs * kVectorBytes);
-  const index_t blocks = (threads + kCopyThreads - 1) / kCopyThreads;
-  if (blocks > kMaxBlocks) throw Error(ErrorKind::kValue, "too many bytes for one copy");
+  const index_t blocks = ceil_div(threads, kCopyThreads);
+  if (blocks > kMaxBlocks) fail(ErrorKind::kValue, "too many bytes for one copy");
   launch(copy_bytes_kernel, call, Grid{blocks, kCopyThreads}, static_cast<const std::uint8_t*>(src),
          static_cast<std::uint8_t*>(dst), packs, index_t(bytes));
 }

@@ -33,10 +33,10 @@ struct Walk {
 // element.
 template <int kArrays>
 Walk<kArrays> walk_of(const Shape& shape, const Strided* const (&arrays)[kArrays]) {
-  if (shape.dims < 0 || shape.dims > kMaxDims) throw Error(ErrorKind::kValue, "more than 32 dimensions");
+  if (shape.dims < 0 || shape.dims > kMaxDims) fail(ErrorKind::kValue, "more than 32 dimensions");
   Walk<kArrays> walk;
   for (int d = 0; d < shape.dims; ++d) {
-    if (shape.sizes[d] < 0) throw Error(ErrorKind::kValue, "a negative dimension");
+    if (shape.sizes[d] < 0) fail(ErrorKind::kValue, "a negative dimension");
     walk.count *= shape.sizes[d];
     if (shape.sizes[d] == 1) continue;
     bool joins = walk.dims > 0;

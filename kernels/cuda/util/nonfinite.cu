@@ -26,7 +26,7 @@ index_t first_nonfinite(const Shape& shape, const Strided& src, int device, cuda
   const DeviceScope scope(device);
   const Call call = utility_call("util.nonfinite", device, stream);
   if (is_capturing(stream)) {
-    throw Error(ErrorKind::kRuntime, "nonfinite=\"raise\" has to wait for the device, which graph capture forbids");
+    fail(ErrorKind::kRuntime, "nonfinite=\"raise\" has to wait for the device, which graph capture forbids");
   }
   const Workspace workspace(call, sizeof(Found));
   Found* const first = workspace.data<Found>();

@@ -1,5 +1,8 @@
 // With the portable layer: one warp a row, compiled for either width.
+#include <gpuport/error.hpp>
 #include <gpuport/gpuport.cuh>
+
+#include <string>
 
 #include "rowstats.h"
 
