@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuport._arguments import Options, Site, find_site, mask_view, output_of, source_view
 from gpuport._backends import Kernel, kernel_table
-from gpuport._dtypes import ALL, FLOAT32_SUMS, FLOATS, WIDE
+from gpuport._dtypes import ALL, FLOAT32_SUMS, FLOATS, REDUCED_FLOATS, WIDE
 from gpuport._layout import Ints, normalize_axes
 from gpuport._replay import note_operands, note_temporary, watched
 from gpuport._session import Session
@@ -53,8 +53,9 @@ _DEFAULTS: dict[str, tuple[Default, ...]] = {
     "softmax": (
         Default("warp_row", longest=256),
         Default("warp_row", longest=2048, dtypes=FLOAT32_SUMS),
-        Default("online_registers", longest=4096),
-        Default("online_registers", longest=16384, dtypes=FLOAT32_SUMS),
+        Default("online_registers", longest=8192),
+        Default("online_registers", longest=32768, dtypes=FLOAT32_SUMS),
+        Default("online_registers", longest=65536, dtypes=REDUCED_FLOATS),
         Default("split_row"),
     ),
 }

@@ -10,7 +10,8 @@ import numpy as np
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-FLOAT32_SUMS = ("float16", "bfloat16", "float32")  # what is accumulated in float32
+REDUCED_FLOATS = ("float16", "bfloat16")
+FLOAT32_SUMS = (*REDUCED_FLOATS, "float32")  # what is accumulated in float32
 INTEGERS = (*SIGNED, *UNSIGNED)
 EXACT = ("bool", *INTEGERS)
 ALL = (*EXACT, *FLOATS)

@@ -34,7 +34,8 @@ def compact(function: str, x: Any, keep: Any, options: Options) -> Any:
     if keep is None:
         require_flags(function, "x", source.dtype)
     flags = source if keep is None else keep_view(function, keep, source, site)
-    if options.variant is None and flags.itemsize > 1:
+    own = flags.is_same_as(source)  # the elements are their own flags
+    if options.variant is None and flags.itemsize > 1 and not own:
         options = replace(options, variant="two_pass")  # the only one that reads wider flags
     kernel = choose_kernel(function, "compact", function, site, source.dtype, source.size, options)
     refuse_capture(site, function, "reading the size of the result")
@@ -42,11 +43,11 @@ def compact(function: str, x: Any, keep: Any, options: Options) -> Any:
     session = open_session(site, x)
     if site.is_staged:
         flags = session.upload(flags, site.work)
-        source = flags if keep is None else session.upload(source, site.work)
+        source = flags if own else session.upload(source, site.work)
     if options.nonfinite == "raise":
         require_finite(function, session, source, flags)
     flags = session.row(flags)
-    elements = flags if keep is None else session.row(source)
+    elements = flags if own else session.row(source)
     one_launch = "count" not in kernel.operations
     # Offsets of stretches, or the number of kept elements.
     scratch = session.allocate((1 if one_launch else _STRETCHES,), "int64")

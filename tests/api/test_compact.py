@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,12 +117,32 @@ def test_one_launch_takes_flags_of_one_byte() -> None:
                 np.testing.assert_array_equal(got, values[flags != 0], strict=True)
                 got = gpuport.compact(values[1::2], flags[:0:-2], **how)
                 np.testing.assert_array_equal(got, values[1::2][flags[:0:-2] != 0])
-    with pytest.raises(ValueError, match="flags of one byte, not int32"):
-        gpuport.compact(x, x, variant="pipelined")
+    with pytest.raises(ValueError, match=r"flags of one byte, or .*, not int32"):
+        gpuport.compact(x, x.copy(), variant="pipelined")
     with pytest.raises(ValueError, match=r"compact\.pipelined takes int32, .*, not int8"):
         gpuport.compact(x.astype(np.int8), x > 0, variant="pipelined")
     with pytest.raises(ValueError, match=r"compact\.two_pass does"):
         gpuport.nonzero(x > 0, variant="pipelined")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
+def test_one_launch_takes_elements_as_their_own_flags(dtype: str, warp_size: int) -> None:
+    how: dict[str, Any] = {"variant": "pipelined", "warp_size": warp_size}
+    tile = 2 * 16 * warp_size  # two warps, 16 elements a lane; of 8 bytes it is half
+    x = sample((9 * tile + 3,), dtype)
+    x[x % 4 == 1] = 0
+    x[::7] = np.array(1, dtype) << (x.itemsize * 8 - 1)  # only the highest bit
+    for size in (0, 1, 3, 4, tile - 1, tile, tile + 1, 4 * tile, x.size):
+        for part in (x[:size], x[-size or x.size :], x[::-3][:size], np.zeros(size, dtype)):
+            kept = part[part != 0]
+            for again in (part, part[:]):
+                np.testing.assert_array_equal(
+                    gpuport.compact(part, again, **how), kept, strict=True
+                )
+    matrix = x[: 40 * 50].reshape(40, 50)
+    for each in (matrix, matrix.T, matrix[:, ::2], np.broadcast_to(x[1], (3, 700))):
+        np.testing.assert_array_equal(gpuport.compact(each, each, **how), each[each != 0])
+    np.testing.assert_array_equal(gpuport.compact(x | 1, x, warp_size=warp_size), (x | 1)[x != 0])
 
 
 def test_nonfinite_looks_at_what_is_kept() -> None:

@@ -89,9 +89,12 @@ def test_a_long_compaction_is_one_launch(fake_cuda: FakeModule) -> None:
         (long, long % 3 == 0, ["compact.pipelined"]),
         (long[1:], long[1:] % 3 == 0, ["compact.two_pass"] * 2),
         (long, long % 3, ["compact.two_pass"] * 2),
+        (long, long, ["compact.pipelined"]),
+        (long, long.copy(), ["compact.two_pass"] * 2),
         (long.astype(np.int8), long % 3 == 0, ["compact.two_pass"] * 2),
     ):
-        there, flags = device(x), device(keep)
+        there = device(x)
+        flags = there if keep is x else device(keep)
         fake_cuda.calls.clear()
         got = gpuport.compact(there, flags)
         assert kernels(fake_cuda) == launches
@@ -99,6 +102,13 @@ def test_a_long_compaction_is_one_launch(fake_cuda: FakeModule) -> None:
     fake_cuda.calls.clear()
     assert gpuport.nonzero(device(long > 7)).shape == (long.size - 8,)
     assert kernels(fake_cuda) == ["compact.two_pass"] * 2
+
+
+def test_an_array_that_is_its_own_mask_goes_to_the_device_once(fake_cuda: FakeModule) -> None:
+    x = np.arange(6000, dtype=np.int32).reshape(60, 100)[:, ::2] % 3
+    got = gpuport.compact(x, x, backend="cuda")
+    np.testing.assert_array_equal(got, x[x != 0])
+    assert fake_cuda.names().count("upload") == 1
 
 
 def test_a_float64_scan_of_integers_converts_on_the_device(fake_cuda: FakeModule) -> None:

@@ -9,6 +9,7 @@
 #include "block.cuh"
 #include "dispatch.hpp"
 #include "launch.cuh"
+#include "lookback.cuh"
 #include "memory.cuh"
 #include "ops.cuh"
 
@@ -33,190 +34,267 @@ struct FoldPolicy {
   int short_row_threads;  // of their blocks
   int threads;            // of a block otherwise
 };
-inline constexpr FoldPolicy kFold = {1024, 128, 256};
+inline constexpr FoldPolicy kFold = {1024, 128, 512};
 
 // How many blocks share the rows, by the bytes that they read. Measured on an H200 with f32 and int32: fewer leave
 // memory idle, more take longer to join. Not measured elsewhere, and the same there, so that results are.
 struct FoldStep {
   index_t bytes, blocks;
 };
-inline constexpr FoldStep kFoldSteps[] = {{1 << 19, 32}, {1 << 21, 64}, {1 << 23, 256}};
-inline constexpr index_t kFoldMostBlocks = 528;
+inline constexpr FoldStep kFoldSteps[] = {{1 << 19, 32}, {1 << 21, 64}, {1 << 23, 128}, {1 << 25, 256}};
+inline constexpr index_t kFoldMostBlocks = 264;
 inline constexpr index_t kFoldLeastBytes = 1 << 13;  // of a block
-static_assert(kFoldMostBlocks <= kCounters);         // one counter a row
+inline constexpr index_t kFoldMostElements = index_t(1) << 31;
+static_assert(kFoldMostBlocks <= kCounters);  // one counter a row
 
-// Independent loads of a thread before it folds the first. One of bytes is 16 elements to unroll, which is enough
-// code; what is carried for more of eight bytes would not fit the registers.
+// Independent loads of a thread before it folds the first. One of bytes is 16 elements to unroll, which is enough code.
 template <typename T>
 inline constexpr int kPacksInFlight = sizeof(T) == 1   ? 1
-                                      : sizeof(T) == 8 ? 2
+                                      : sizeof(T) == 4 ? 8
                                                        : 4;
 
-// What a thread carries over the packs that it folds. Packs are numbered in the order in which the thread meets them.
-template <typename Op>
+// What a thread carries over the packs that it folds, in kPartials of them that are merged at the end: sums of floats
+// are the more exact for it. `Place` says where an element stands; a sum does not ask.
+template <typename Op, typename Place = std::uint32_t>
 struct Partial {
+  static constexpr int kPartials = kPacksInFlight<typename Op::Input>;
   typename Op::State state;
 
-  GP_DEVICE void clear(std::uint32_t) { state = Op::identity(); }
+  static GP_DEVICE Partial empty() { return {Op::identity()}; }
+  static GP_DEVICE Partial of(const Partial<Op, std::uint32_t>& other, std::uint32_t) { return {other.state}; }
+  // Items begin .. end - 1 of a pack, the first of which stands at `place`.
   template <typename Pack>
-  GP_DEVICE void add(const Op& op, const Pack& pack, std::uint32_t) {
+  GP_DEVICE void add(const Op& op, const Pack& pack, Place, int begin = 0, int end = kPackItems<typename Op::Input>) {
 #pragma unroll
-    for (const auto& item : pack.items) state = Op::combine(state, op.lift(item));
+    for (int i = 0; i < kPackItems<typename Op::Input>; ++i) {
+      if (i >= begin && i < end) state = Op::combine(state, op.lift(pack.items[i]));
+    }
   }
   GP_DEVICE void merge(const Partial& other) { state = Op::combine(state, other.state); }
-  template <typename Lift>
-  GP_DEVICE typename Op::State finish(std::uint32_t, Lift) const {
+  template <typename IndexOf>
+  GP_DEVICE typename Op::State finish(IndexOf) const {
     return state;
   }
 };
 
-// Operators that carry where an element stands: the best value and the first pack that holds it, in which it is looked
-// up at the end. So an element costs a comparison, and a pack the rest.
-template <typename Op>
+// Operators that carry where an element stands. A pack is looked through only if it has something better.
+template <typename Op, typename Place>
   requires requires { typename Op::Value; }
-struct Partial<Op> {
+struct Partial<Op, Place> {
+  static constexpr int kPartials = 1;
+  static constexpr Place kNowhere = ~Place(0);
   using Value = typename Op::Value;
   typename Value::State best;
-  std::uint32_t where;
+  Place place;
 
-  // Until a better value comes the first pack holds the best: nothing is worse than the identity.
-  GP_DEVICE void clear(std::uint32_t first) {
-    best = Value::identity();
-    where = first;
+  static GP_DEVICE Partial empty() { return {Value::identity(), kNowhere}; }
+  // The same in a stretch of that number.
+  static GP_DEVICE Partial of(const Partial<Op, std::uint32_t>& other, std::uint32_t stretch) {
+    return {other.best, Place(stretch) << 32 | other.place};
   }
   template <typename Pack>
-  GP_DEVICE void add(const Op& op, const Pack& pack, std::uint32_t number) {
+  GP_DEVICE void add(const Op& op, const Pack& pack, Place at, int begin = 0,
+                     int end = kPackItems<typename Op::Input>) {
     auto value = Value::identity();
 #pragma unroll
-    for (const auto& item : pack.items) value = Value::combine(value, op.lift(item, 0).value);
-    if (Value::is_better(value, best)) {  // a tie with an earlier pack changes nothing
-      best = value;
-      where = number;
+    for (int i = 0; i < kPackItems<typename Op::Input>; ++i) {
+      if (i >= begin && i < end) value = Value::combine(value, op.lift(pack.items[i], 0).value);
+    }
+    // Nothing is better than the identity that is its equal, but a place is better than none.
+    if (!Value::is_better(value, best) && place != kNowhere) return;
+    best = value;
+#pragma unroll
+    for (int i = kPackItems<typename Op::Input>; i-- > 0;) {
+      const bool is_it = !Value::is_better(value, op.lift(pack.items[i], 0).value);
+      if (i >= begin && i < end && is_it) place = at + Place(i);
     }
   }
   GP_DEVICE void merge(const Partial& other) {
     const bool is_tie = !Value::is_better(best, other.best) && !Value::is_better(other.best, best);
-    if (Value::is_better(other.best, best) || (is_tie && other.where < where)) *this = other;
+    if (Value::is_better(other.best, best) || (is_tie && other.place < place)) *this = other;
   }
-  // `lift` gives element i of a pack, of which there are `count`.
-  template <typename Lift>
-  GP_DEVICE typename Op::State finish(std::uint32_t count, Lift lift) const {
-    typename Op::State state = Op::identity();
-    if (where >= count) return state;  // there was no pack
-#pragma unroll 1
-    for (int i = 0; i < kPackItems<typename Op::Input>; ++i) state = Op::combine(state, lift(where, i));
-    return state;
+  template <typename IndexOf>
+  GP_DEVICE typename Op::State finish(IndexOf index_of) const {
+    return {best, index_of(place)};
   }
 };
 
-// Folds the elements begin .. end of a row: the share of thread `first` of `step`. Packs count from the start of the
-// row, and the elements of a pack go to one thread also where they cannot be read at once, so the bits of a result do
-// not depend on the alignment of the row. There are fewer than 2^32 packs: that many bytes go to several blocks.
-template <typename Op>
-GP_DEVICE typename Op::State fold(const View2<const typename Op::Input>& in, const Op& op, index_t row, index_t begin,
-                                  index_t end, int first, int step) {
+// Partials as an operator, for warps and blocks.
+template <typename Op, typename Place = std::uint32_t>
+struct MergePartials {
+  using State = Partial<Op, Place>;
+  static GP_DEVICE State identity() { return State::empty(); }
+  static GP_DEVICE State combine(State a, const State& b) {
+    a.merge(b);
+    return a;
+  }
+};
+
+// The elements begin .. end - 1 of a row as packs, which count from the start of the row; the first and the last may
+// lack some; the first only with kHasHead, for a `begin` that is no multiple of a pack. There are fewer than 2^32
+// elements: more go to several blocks. The elements of a pack go to one thread also where they cannot be read at once,
+// so the bits of a result do not depend on the alignment of the row.
+template <typename Op, bool kHasHead = false>
+struct RowStretch {
   using Input = typename Op::Input;
-  constexpr int kItems = kPackItems<Input>, kPacks = kPacksInFlight<Input>;
-  const auto lift = [&](index_t col) {
-    if constexpr (requires { op.lift(Input(), col); }) {
-      return op.lift(in(row, col), col);
-    } else {
-      return op.lift(in(row, col));
+  static constexpr int kItems = kPackItems<Input>, kPacks = kPacksInFlight<Input>, kPartials = Partial<Op>::kPartials;
+  const Op& op;
+  const Input* start;  // of the first pack
+  index_t stride;
+  index_t origin;                 // the column there
+  int skipped = 0, rest;          // items that the first pack lacks; that the last has, 0 where it lacks none
+  std::uint32_t whole = 0, last;  // packs whole .. last - 1 lack nothing
+
+  GP_DEVICE RowStretch(const View2<const Input>& in, const Op& op, index_t row, index_t begin, index_t end)
+      : op(op), stride(in.col_stride), origin(begin / kItems * kItems) {
+    start = in.data + row * in.row_stride + origin * stride;
+    if constexpr (kHasHead) {
+      skipped = int(begin - origin);
+      whole = skipped != 0;
     }
-  };
-  Partial<Op> partials[kPacks];
+    last = std::uint32_t((end - origin) / kItems);
+    rest = int((end - origin) % kItems);
+  }
+
+  GP_DEVICE PackOf<Input> gather(std::uint32_t pack, int begin, int end) const {
+    const Input* const from = start + index_t(pack) * kItems * stride;
+    PackOf<Input> items = {};
 #pragma unroll
-  for (int p = 0; p < kPacks; ++p) partials[p].clear(std::uint32_t(first + p * step));
-  const index_t first_pack = (begin + kItems - 1) / kItems * kItems;
-  const index_t last_pack = end / kItems * kItems;
-  const std::uint32_t count = first_pack < last_pack ? std::uint32_t((last_pack - first_pack) / kItems) : 0;
-  const Input* const start = &in(row, first_pack);
-  const bool packable = is_packable(start, in.col_stride);
-  for (std::uint32_t pack = first; pack < count; pack += kPacks * step) {
-    PackOf<Input> packs[kPacks];
-    if (packable) {
+    for (int i = 0; i < kItems; ++i) {
+      if (i >= begin && i < end) items.items[i] = from[i * stride];
+    }
+    return items;
+  }
+  GP_DEVICE int begin_of(std::uint32_t pack) const { return pack == 0 ? skipped : 0; }
+  GP_DEVICE int end_of(std::uint32_t pack) const { return pack == last ? rest : kItems; }
+
+  // The share of thread `first` of `step`: rounds of kPacks packs, loaded before any is looked at, then what is left in
+  // powers of two. Of each, the p-th pack goes to the p-th partial. No load is conditional: the compiler would join it
+  // with its use, which asks the same.
+  GP_DEVICE Partial<Op> fold(int first, int step) const {
+    const std::uint32_t begin = whole + first;
+    const std::uint32_t count = begin < last ? (last - begin - 1) / std::uint32_t(step) + 1 : 0;
+    auto sum = Partial<Op>::empty();
+    if (is_packable(start, stride)) {
+      Partial<Op> partials[kPartials];
 #pragma unroll
-      for (int p = 0; p < kPacks; ++p) {
-        if (pack + p * step < count) packs[p] = load_pack(start + index_t(pack + p * step) * kItems);
-      }
+      for (Partial<Op>& partial : partials) partial = Partial<Op>::empty();
+      std::uint32_t pack = begin;
+#pragma unroll 1
+      for (std::uint32_t round = 0; round < count / kPacks; ++round) take<kPacks>(partials, pack, step);
+      take_rest<kPacks / 2>(partials, pack, step, count % kPacks);
 #pragma unroll
-      for (int p = 0; p < kPacks; ++p) {
-        if (pack + p * step < count) partials[p].add(op, packs[p], pack + p * step);
-      }
-    } else {
-#pragma unroll
-      for (int p = 0; p < kPacks; ++p) {
-        if (pack + p * step < count) {
-#pragma unroll
-          for (int i = 0; i < kItems; ++i) {
-            packs[0].items[i] = start[(index_t(pack + p * step) * kItems + i) * in.col_stride];
+      for (const Partial<Op>& partial : partials) sum.merge(partial);
+    } else {  // the same additions in the same order, one pack after the other
+#pragma unroll 1
+      for (int p = 0; p < kPartials; ++p) {
+        auto partial = Partial<Op>::empty();
+        const auto take_one = [&](std::uint32_t turn) {
+          const std::uint32_t pack = begin + turn * std::uint32_t(step);
+          partial.add(op, gather(pack, 0, kItems), pack * kItems);
+        };
+        const std::uint32_t in_rounds = kPartials == 1 ? count : count / kPacks * kPacks;
+#pragma unroll 1
+        for (std::uint32_t turn = p; turn < in_rounds; turn += kPartials) take_one(turn);
+        if constexpr (kPartials > 1) {
+          std::uint32_t turn = in_rounds + p;
+#pragma unroll 1
+          for (std::uint32_t size = kPacks / 2; size > std::uint32_t(p); size /= 2) {
+            if ((count & size) == 0) continue;
+            take_one(turn);
+            turn += size;
           }
-          partials[p].add(op, packs[0], pack + p * step);
         }
-        compiler_fence();  // one pack at a time: the addresses of all would not fit the registers
+        sum.merge(partial);
       }
+    }
+    // A pack that lacks something at either end goes to a thread that has as few as any.
+#pragma unroll 1
+    for (int tail = kHasHead ? 0 : 1; tail < 2; ++tail) {
+      const std::uint32_t pack = tail ? last : 0;
+      const bool is_partial = tail ? rest != 0 && last >= whole : skipped != 0;
+      if (is_partial && first == int((last - whole + 1 - tail) % std::uint32_t(step))) {
+        sum.add(op, gather(pack, begin_of(pack), end_of(pack)), pack * kItems, begin_of(pack), end_of(pack));
+      }
+    }
+    return sum;
+  }
+
+  template <int kCount>
+  GP_DEVICE void take(Partial<Op> (&partials)[kPartials], std::uint32_t& pack, int step) const {
+    const auto* const from = reinterpret_cast<const PackOf<Input>*>(start) + pack;
+    PackOf<Input> packs[kCount];
+#pragma unroll
+    for (int p = 0; p < kCount; ++p) packs[p] = load_vector(from + p * step);
+#pragma unroll
+    for (int p = 0; p < kCount; ++p) partials[p % kPartials].add(op, packs[p], (pack + p * step) * kItems);
+    pack += kCount * step;
+  }
+  template <int kCount>
+  GP_DEVICE void take_rest(Partial<Op> (&partials)[kPartials], std::uint32_t& pack, int step,
+                           std::uint32_t rest) const {
+    if constexpr (kCount > 0) {
+      if ((rest & kCount) != 0) take<kCount>(partials, pack, step);
+      take_rest<kCount / 2>(partials, pack, step, rest);
     }
   }
-#pragma unroll
-  for (int p = 1; p < kPacks; ++p) partials[0].merge(partials[p]);
-  typename Op::State state = partials[0].finish(
-      count, [&](std::uint32_t pack, int i) { return lift(first_pack + index_t(pack) * kItems + i); });
-  // What lies outside of whole packs at either end, fewer than two packs: an element a thread.
-  const index_t head = first_pack < end ? first_pack : end, tail = last_pack > head ? last_pack : head;
-#pragma unroll 1
-  for (index_t col = begin + first; col < head; col += step) state = Op::combine(state, lift(col));
-#pragma unroll 1
-  for (index_t col = tail + first; col < end; col += step) state = Op::combine(state, lift(col));
-  return state;
-}
+
+  // The state that a partial of all threads stands for.
+  GP_DEVICE typename Op::State finish(const Partial<Op>& sum) const {
+    return sum.finish([&](std::uint32_t place) { return origin + index_t(place); });
+  }
+};
 
 template <int kWarp, typename Op>
 GP_KERNEL fold_short_rows_kernel(View2<const typename Op::Input> in, Results<Op> out) {
   using W = Warp<kWarp>;
   W::require();
   for (index_t row = W::global_index(); row < in.rows; row += W::global_count()) {
-    const typename Op::State state =
-        W::template all_reduce<Op>(fold<Op>(in, out.op, row, 0, in.cols, W::lane(), kWarp));
-    if (W::lane() == 0) out.write(row, state);
+    const RowStretch<Op> stretch(in, out.op, row, 0, in.cols);
+    const Partial<Op> sum = W::template all_reduce<MergePartials<Op>>(stretch.fold(W::lane(), kWarp));
+    if (W::lane() == 0) out.write(row, stretch.finish(sum));
   }
 }
 
-// Block b folds stretch b % splits of row b / splits. With one split it writes the result, else its partial.
+// Block b folds stretch b % splits of row b / splits. With one split it writes the result, else it publishes its part,
+// and the block of the row that began last merges them all: those that it waits for are running, whatever the order.
 template <int kWarp, typename Op>
-__launch_bounds__(kFold.threads, 4)  // so many blocks keep the memory of a multiprocessor busy
-    GP_KERNEL fold_rows_kernel(View2<const typename Op::Input> in, Results<Op> out, index_t splits, index_t stretch,
-                               typename Op::State* partials, std::uint32_t* finished) {
+__launch_bounds__(kFold.threads, 2)  // so many blocks keep the memory of a multiprocessor busy
+    GP_KERNEL fold_rows_kernel(View2<const typename Op::Input> in, Results<Op> out, index_t splits, index_t length,
+                               Published<Partial<Op>> published, std::uint32_t* begun) {
   Warp<kWarp>::require();
-  using State = typename Op::State;
-  using Block = BlockReduce<kWarp, kFold.threads, Op>;
-  __shared__ typename Block::Storage storage;
+  using Whole = Partial<Op, std::uint64_t>;
+  using Parts = BlockReduce<kWarp, kFold.threads, MergePartials<Op>>;
+  using Wholes = BlockReduce<kWarp, kFold.threads, MergePartials<Op, std::uint64_t>>;
+  __shared__ typename Parts::Storage parts;
+  __shared__ typename Wholes::Storage wholes;
   __shared__ bool is_last;
   const int thread = threadIdx.x;
   for (index_t item = blockIdx.x; item < in.rows * splits; item += gridDim.x) {
     // Divisions of 64 bits take a while, and one row or one block a row is the rule.
     const index_t row = splits == 1 ? item : in.rows == 1 ? 0 : item / splits;
-    const index_t split = item - row * splits;
-    const index_t begin = split * stretch;
-    const index_t end = begin + stretch < in.cols ? begin + stretch : in.cols;
-    State state = Block::all_reduce(fold<Op>(in, out.op, row, begin, end, thread, kFold.threads), storage);
+    const index_t begin = (item - row * splits) * length;
+    const index_t end = begin + length < in.cols ? begin + length : in.cols;
+    // Early, so that the answer comes while the elements do.
+    if (splits != 1 && thread == 0) is_last = fetch_add_relaxed(&begun[row], 1u) == std::uint32_t(splits - 1);
+    const RowStretch<Op> stretch(in, out.op, row, begin, end);
+    const Partial<Op> sum = Parts::all_reduce(stretch.fold(thread, kFold.threads), parts);
     if (splits == 1) {
-      if (thread == 0) out.write(row, state);
+      if (thread == 0) out.write(row, stretch.finish(sum));
     } else {
-      if (thread == 0) {
-        partials[item] = state;
-        // Publishes the partial above; whoever counts to the end sees every block's.
-        is_last = fetch_add(&finished[row], 1u) == std::uint32_t(splits - 1);
-      }
-      __syncthreads();  // thread 0 has decided; the storage above is free again
-      if (is_last) {
-        state = Op::identity();
+      if (thread == 0) published.publish(item, sum);
+      if (is_last) {  // written before the barrier in all_reduce
+        auto whole = Whole::empty();
         for (index_t i = thread; i < splits; i += kFold.threads) {
-          state = Op::combine(state, partials[row * splits + i]);
+          whole.merge(Whole::of(published.wait_for(published.at(row * splits + i)), std::uint32_t(i)));
         }
-        state = Block::all_reduce(state, storage);
+        whole = Wholes::all_reduce(whole, wholes);
         if (thread == 0) {
-          out.write(row, state);
-          finished[row] = 0;  // as the next launch expects it
+          const auto index_of = [&](std::uint64_t place) {
+            return index_t(place >> 32) * length + index_t(std::uint32_t(place));
+          };
+          out.write(row, whole.finish(index_of));
+          begun[row] = 0;  // as the next launch expects it
         }
       }
     }
@@ -235,7 +313,8 @@ index_t splits_of_row(const Call& call) {
       break;
     }
   }
-  return larger(1, smaller(blocks / call.rows, row_bytes / kFoldLeastBytes));
+  const index_t least = call.rows <= kCounters ? ceil_div(call.cols, kFoldMostElements) : 1;
+  return larger(least, smaller(blocks / call.rows, row_bytes / kFoldLeastBytes));
 }
 
 template <int kWarp, typename Op>
@@ -252,11 +331,12 @@ void fold_rows(const Call& call, const Results<Op>& out) {
   const index_t splits = ceil_div(call.cols, stretch);
   const Grid grid = blocks_for(call.rows * splits, kFold.threads);
   if (splits == 1) {
-    launch(fold_rows_kernel<kWarp, Op>, call, grid, in, out, splits, stretch, nullptr, nullptr);
+    launch(fold_rows_kernel<kWarp, Op>, call, grid, in, out, splits, stretch, Published<Partial<Op>>{}, nullptr);
     return;
   }
-  const Workspace workspace(call, std::size_t(call.rows * splits) * sizeof(typename Op::State));
-  launch(fold_rows_kernel<kWarp, Op>, call, grid, in, out, splits, stretch, workspace.data<typename Op::State>(),
+  using Shared = Published<Partial<Op>>;
+  const Workspace workspace(call, 0, std::size_t(call.rows * splits) * Shared::kWords);
+  launch(fold_rows_kernel<kWarp, Op>, call, grid, in, out, splits, stretch, Shared{workspace.tagged(), workspace.tag()},
          workspace.counters());
 }
 

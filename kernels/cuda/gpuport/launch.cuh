@@ -1,4 +1,4 @@
-// Launching: the only launch syntax of the project, and the check after it.
+// Launching: the only place that enqueues kernels, and what a failed launch says.
 #pragma once
 
 #include <limits>
@@ -24,15 +24,31 @@ inline Grid groups_for(index_t items, int lanes, int threads) {
   return blocks_for(ceil_div(items, per_block), threads);
 }
 
-// Enqueues the kernel on the call's stream. A grid of no blocks is no work, not an error. The error state is cleared
-// first: a failure that some other library left behind is not this launch's.
+namespace detail {
+
+// One object for each parameter, of exactly its type: the runtime reads them through untyped pointers. The status is
+// the call's own; the error state, where other libraries may have left theirs, is neither read nor cleared.
+template <bool kResident, typename... Parameters>
+void enqueue(void (*kernel)(Parameters...), const Call& call, const Grid& grid, Parameters... values) {
+  if (grid.blocks == 0) return;
+  void* addresses[] = {static_cast<void*>(&values)...};
+  const dim3 blocks(unsigned(grid.blocks)), threads { unsigned(grid.threads) };
+  cudaError_t status;
+  if constexpr (kResident) {
+    status =
+        cudaLaunchCooperativeKernel(launchable(kernel), blocks, threads, addresses, grid.shared_bytes, call.stream);
+  } else {
+    status = cudaLaunchKernel(launchable(kernel), blocks, threads, addresses, grid.shared_bytes, call.stream);
+  }
+  if (status != cudaSuccess) fail_launch(status, call, grid);
+}
+
+}  // namespace detail
+
+// Enqueues the kernel on the call's stream. A grid of no blocks is no work, not an error.
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), const Call& call, const Grid& grid, const Arguments&... arguments) {
-  if (grid.blocks == 0) return;
-  (void)cudaGetLastError();
-  kernel<<<dim3(unsigned(grid.blocks)), dim3(unsigned(grid.threads)), grid.shared_bytes, call.stream>>>(
-      Parameters(arguments)...);
-  check_launch(cudaGetLastError(), call, grid);
+  detail::enqueue<false, Parameters...>(kernel, call, grid, Parameters(arguments)...);
 }
 
 // How many blocks of the kernel a device holds at once; a kernel that would not fit at all is an Error. The driver
@@ -47,16 +63,7 @@ index_t resident_blocks(void (*kernel)(Parameters...), const Call& call, int thr
 // cooperative launch, so that two streams cannot each hold half of the device and wait for ever.
 template <typename... Parameters, typename... Arguments>
 void launch_resident(void (*kernel)(Parameters...), const Call& call, const Grid& grid, const Arguments&... arguments) {
-  if (grid.blocks == 0) return;
-  (void)cudaGetLastError();
-  // One object per parameter, of exactly its type: the runtime reads them through untyped pointers.
-  [&](Parameters... values) {
-    void* addresses[] = {static_cast<void*>(&values)...};
-    const cudaError_t status = cudaLaunchCooperativeKernel(
-        kernel, dim3(unsigned(grid.blocks)), dim3(unsigned(grid.threads)), addresses, grid.shared_bytes, call.stream);
-    (void)cudaGetLastError();
-    check_launch(status, call, grid);
-  }(Parameters(arguments)...);
+  detail::enqueue<true, Parameters...>(kernel, call, grid, Parameters(arguments)...);
 }
 
 }  // namespace gp

@@ -311,6 +311,18 @@ class Signal {
 // Keeps the compiler, and nothing else, from moving memory accesses across.
 GP_DEVICE void compiler_fence() { asm volatile("" ::: "memory"); }
 
+// What was computed from the word is computed anew from here on, rather than kept in registers. Grids here have one
+// layer, so its number is 0: a word that NVIDIA's assembler, which sees through an empty statement, does not know.
+GP_DEVICE void forget_derived(std::uint32_t& word) {
+#if defined(GP_TARGET_CUDA)
+  asm volatile("{ .reg .b32 zero; mov.b32 zero, %%ctaid.z; xor.b32 %0, %0, zero; }" : "+r"(word));
+#elif defined(GP_TARGET_AMD)
+  asm volatile("" : "+v"(word));
+#else
+  asm volatile("" : "+r"(word));
+#endif
+}
+
 // kCount neighbours of a row, loaded or stored as one access where that is possible.
 template <typename T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {

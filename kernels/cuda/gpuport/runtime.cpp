@@ -20,8 +20,8 @@ void check(cudaError_t status, const char* doing) {
   fail(kind, cudaGetErrorString(status), " (", cudaGetErrorName(status), ") while ", doing);
 }
 
-void check_launch(cudaError_t status, const Call& call, const Grid& grid) {
-  if (status == cudaSuccess) return;
+void fail_launch(cudaError_t status, const Call& call, const Grid& grid) {
+  (void)cudaGetLastError();  // reported here
   fail(lacks_code(status) ? ErrorKind::kUnsupportedArch : ErrorKind::kLaunch, call.name, ": launch of ", grid.blocks,
        " blocks of ", grid.threads, " threads with warps of ", call.warp_size, " failed: ", cudaGetErrorString(status),
        " (", cudaGetErrorName(status), ")");

@@ -18,7 +18,7 @@ struct Grid {
   int threads;                   // a multiple of every warp width
   std::size_t shared_bytes = 0;  // dynamic
 };
-void check_launch(cudaError_t status, const Call& call, const Grid& grid);
+[[noreturn]] void fail_launch(cudaError_t status, const Call& call, const Grid& grid);
 index_t resident_blocks(const void* kernel, const Call& call, int threads, std::size_t shared_bytes);  // see launch.cuh
 
 int device_attribute(cudaDeviceAttr attribute, int device);

@@ -176,6 +176,17 @@ GP_DEVICE float exp2_approximate(float x) {
 #endif
 }
 
+// A kernel as the runtime's launch functions take it: untyped, but for the SIMT machine, which has to read the types of
+// the parameters off the pointer.
+template <typename Kernel>
+auto launchable(Kernel* kernel) {
+#if defined(GP_TARGET_CPU)
+  return kernel;
+#else
+  return reinterpret_cast<const void*>(kernel);
+#endif
+}
+
 template <int... kWidths>
 struct WarpWidths {};
 

@@ -111,8 +111,8 @@ GP_DEVICE void fold_pieces(const Segments<Op>& segments, const Edges<Op>& edges,
     const bool is_long = end - begin >= kLongPiece;  // the same in every thread
     if (!is_long && piece % (kThreads / kWarp) != W::index()) continue;
     const int first = is_long ? int(threadIdx.x) : W::lane(), step = is_long ? kThreads : kWarp;
-    const auto share = fold<Op>(segments.in, segments.out.op, 0, origin + begin, origin + end, first, step);
-    auto value = W::template all_reduce<Op>(share);
+    const RowStretch<Op, true> stretch(segments.in, segments.out.op, 0, origin + begin, origin + end);
+    auto value = W::template all_reduce<Op>(stretch.fold(first, step).state);
     if (is_long) {
       __syncthreads();  // the storage is read by all before this piece reuses it
       if (W::lane() == 0) storage.partial[W::index()] = value;

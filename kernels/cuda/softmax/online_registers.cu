@@ -7,25 +7,28 @@
 
 namespace gp::softmax {
 
-// A kernel for rows of up to `threads` x `words` accumulators of 4 bytes.
+// A kernel for rows of up to `threads` x `packs` packs.
 struct RegisterPolicy {
   Target target;
   int threads;
-  int words;   // registers of a thread for its elements
+  int packs;   // of a thread; of float64 half as many, because its exponential needs their registers
   int blocks;  // resident on a multiprocessor at least, so that some load while others store
 };
 // CUDA: 64 registers a thread, of which half hold elements, in as many threads as a multiprocessor has registers for.
 // AMD: not measured; the same, without the bound, which its compiler takes for waves. CPU: few threads, because each
 // costs a context of the emulator. Every target takes the same rows.
 constexpr RegisterPolicy kRegisterPolicies[] = {
-    {Target::kCuda, 128, 32, 8}, {Target::kCuda, 256, 32, 4}, {Target::kCuda, 512, 32, 2},
-    {Target::kAmd, 128, 32, 1},  {Target::kAmd, 256, 32, 1},  {Target::kAmd, 512, 32, 1},
-    {Target::kCpu, 64, 64, 1},   {Target::kCpu, 128, 64, 1},  {Target::kCpu, 128, 128, 1},
+    {Target::kCuda, 128, 8, 8}, {Target::kCuda, 256, 8, 4}, {Target::kCuda, 512, 8, 2}, {Target::kCuda, 1024, 8, 1},
+    {Target::kAmd, 128, 8, 1},  {Target::kAmd, 256, 8, 1},  {Target::kAmd, 512, 8, 1},  {Target::kAmd, 1024, 8, 1},
+    {Target::kCpu, 64, 16, 1},  {Target::kCpu, 64, 32, 1},  {Target::kCpu, 128, 32, 1}, {Target::kCpu, 256, 32, 1},
 };
-constexpr int kSizes = 3;  // policies a target
+constexpr int kSizes = 4;  // policies a target
 template <int kSize>
 constexpr RegisterPolicy kRegisterPolicy = kRegisterPolicies[int(kTarget) * kSizes + kSize];
-constexpr int kLongestRow = kRegisterPolicy<kSizes - 1>.threads * kRegisterPolicy<kSizes - 1>.words;
+template <typename T, int kSize>
+constexpr int kPacksOf = kRegisterPolicy<kSize>.packs / (sizeof(T) == 8 ? 2 : 1);
+template <typename T, int kSize>
+constexpr int kLongestRow = kRegisterPolicy<kSize>.threads * kPacksOf<T, kSize> * kPackItems<T>;
 
 template <int kWarp, typename T, int kThreads, int kPacks, int kBlocks>
 GP_KERNEL __launch_bounds__(kThreads, kBlocks) online_registers_kernel(Rows<T> rows) {
@@ -56,19 +59,16 @@ GP_KERNEL __launch_bounds__(kThreads, kBlocks) online_registers_kernel(Rows<T> r
 template <int kWarp, typename T, int kSize = 0>
 void launch_registers(const Call& call) {
   constexpr RegisterPolicy kThis = kRegisterPolicy<kSize>;
-  // The exponential of float64 needs half of those registers for itself.
-  constexpr int kWords = sizeof(T) == 8 ? kThis.words / 2 : kThis.words;
-  constexpr int kPacks = kWords * 4 / int(sizeof(Accum<T>)) / kPackItems<T>;
   if constexpr (kSize + 1 < kSizes) {
-    if (call.cols > kThis.threads * kPacks * kPackItems<T>) return launch_registers<kWarp, T, kSize + 1>(call);
+    if (call.cols > kLongestRow<T, kSize>) return launch_registers<kWarp, T, kSize + 1>(call);
   }
-  launch(online_registers_kernel<kWarp, T, kThis.threads, kPacks, kThis.blocks>, call,
+  launch(online_registers_kernel<kWarp, T, kThis.threads, kPacksOf<T, kSize>, kThis.blocks>, call,
          blocks_for(call.rows, kThis.threads), rows_of<T>(call));
 }
 
 void online_registers(const Call& call) {
-  require_at_most(call, call.in.dtype == DType::kF64 ? kLongestRow / 4 : kLongestRow);
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
+    require_at_most(call, kLongestRow<T, kSizes - 1>);
     if (reads_packs(call)) return launch_registers<kWarp, T>(call);
     launch(online_kernel<kWarp, T>, call, blocks_for(call.rows, kOnlineThreads), rows_of<T>(call));
   });

@@ -129,35 +129,70 @@ GP_DEVICE bool writes_packs(const Rows<T>& rows, index_t row, const RowSpan<T, k
   return is_packable(&rows.out(row, span.head), rows.out.col_stride);
 }
 
-// Elements of a thread in registers, as what they are accumulated in. Pairs first: a chain of dependent additions would
-// take longer than the elements take to arrive.
+// A pack in registers: as what its elements are accumulated in, or, where that would take twice the registers, as it
+// came; then each use converts.
+template <typename T>
+struct KeptPack {
+  static constexpr bool kConverts = false;
+  Accum<T> values[kPackItems<T>];
+
+  GP_DEVICE void set(const PackOf<T>& pack) {
+#pragma unroll
+    for (int i = 0; i < kPackItems<T>; ++i) values[i] = pack.items[i];
+  }
+  GP_DEVICE void shrink() {}
+  GP_DEVICE Accum<T> operator[](int i) const { return values[i]; }
+};
+template <typename T>
+  requires kIsReducedFloat<T>
+struct KeptPack<T> {
+  static constexpr bool kConverts = true;
+  std::uint32_t words[4];  // words, because compilers give an element of 16 bits a register of its own
+
+  GP_DEVICE void set(const PackOf<T>& pack) { __builtin_memcpy(words, &pack, sizeof(words)); }
+  // Between two uses: the elements converted for the first are not kept for the second.
+  GP_DEVICE void shrink() {
+#pragma unroll
+    for (std::uint32_t& word : words) forget_derived(word);
+  }
+  GP_DEVICE Accum<T> operator[](int i) const {
+    return Accum<T>(bit_cast<T>(std::uint16_t(words[i / 2] >> (i % 2 * 16))));
+  }
+};
+
+// Elements of a thread in registers. Pairs first: a chain of dependent additions would take longer than the elements
+// take to arrive.
 template <typename T, int kPacks>
 struct RowPacks {
   using A = Accum<T>;
   static constexpr int kItems = kPackItems<T>;
-  A values[kPacks][kItems];
+  KeptPack<T> kept[kPacks];
 
-  GP_DEVICE void set(int p, const PackOf<T>& pack) {
-#pragma unroll
-    for (int i = 0; i < kItems; ++i) values[p][i] = A(pack.items[i]);
-  }
+  GP_DEVICE void set(int p, const PackOf<T>& pack) { kept[p].set(pack); }
 
   GP_DEVICE A greatest() const {
     A max = -infinity<A>();
 #pragma unroll
-    for (int p = 0; p < kPacks; ++p) max = Greatest<A>::combine(max, fold<Greatest<A>>(values[p]));
+    for (int p = 0; p < kPacks; ++p) {
+      A values[kItems];
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) values[i] = kept[p][i];
+      max = Greatest<A>::combine(max, fold<Greatest<A>>(values));
+    }
     return max;
   }
 
   // The sum of exp(x - pivot).
-  GP_DEVICE A weigh(A pivot) const {
+  GP_DEVICE A weigh(A pivot) {
     A sum = A(0);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
+      kept[p].shrink();
       A weights[kItems];
 #pragma unroll
-      for (int i = 0; i < kItems; ++i) weights[i] = weight_in_sum(values[p][i] - pivot);
+      for (int i = 0; i < kItems; ++i) weights[i] = weight_in_sum(kept[p][i] - pivot);
       sum += fold<Sum<A, A>>(weights);
+      kept[p].shrink();
     }
     return sum;
   }
@@ -168,8 +203,8 @@ struct RowPacks {
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
 #pragma unroll
-      for (A& value : values[p]) value = weight_of<T>(value - pivot);
-      sum += fold<Sum<A, A>>(values[p]);
+      for (A& value : kept[p].values) value = weight_of<T>(value - pivot);
+      sum += fold<Sum<A, A>>(kept[p].values);
     }
     return sum;
   }
@@ -191,8 +226,9 @@ template <typename T, int kThreads, int kPacks, bool kEdges = true>
 struct RegisterRow : RowPacks<T, kPacks> {
   using Packs = RowPacks<T, kPacks>;
   using A = Accum<T>;
-  using Packs::kItems, Packs::values;
+  using Packs::kItems, Packs::kept;
   using Span = RowSpan<T, kEdges>;
+  static constexpr bool kConverts = KeptPack<T>::kConverts;
   A edge;
 
   GP_DEVICE void load(const Span& span, int thread) {
@@ -213,9 +249,13 @@ struct RegisterRow : RowPacks<T, kPacks> {
   GP_DEVICE A greatest() const { return kEdges ? Greatest<A>::combine(Packs::greatest(), edge) : Packs::greatest(); }
   // The sum of the weights, which take the place of the elements where the operation needs only them.
   GP_DEVICE A weigh(OpCode op, A pivot) {
-    if (op != OpCode::kSoftmax) return Packs::weigh(pivot) + (kEdges ? weight_in_sum(edge - pivot) : A(0));
-    if constexpr (kEdges) edge = weight_of<T>(edge - pivot);
-    return Packs::weigh_in_place(pivot) + (kEdges ? edge : A(0));
+    if constexpr (!kConverts) {
+      if (op == OpCode::kSoftmax) {
+        if constexpr (kEdges) edge = weight_of<T>(edge - pivot);
+        return Packs::weigh_in_place(pivot) + (kEdges ? edge : A(0));
+      }
+    }
+    return Packs::weigh(pivot) + (kEdges ? weight_in_sum(edge - pivot) : A(0));
   }
 
   // `pivot` is what weigh() subtracted, where that is not the row's maximum.
@@ -224,12 +264,22 @@ struct RegisterRow : RowPacks<T, kPacks> {
                        Pivot... pivot) const {
     if (rows.op == OpCode::kLogSoftmax) {
       store_results(rows, row, span, thread, LogProbability<T>(state));
+    } else if constexpr (kConverts) {
+      store_results(rows, row, span, thread, Probability<T>(state));
     } else {
       store_results(rows, row, span, thread, Probability<T>(state, pivot...));
     }
   }
 
  private:
+  template <typename Result>
+  static GP_DEVICE T of_kept(const Result& result, A value) {
+    if constexpr (kConverts) {
+      return result(value);
+    } else {
+      return result.of_kept(value);
+    }
+  }
   template <typename Result>
   GP_DEVICE void store_results(const Rows<T>& rows, index_t row, const Span& span, int thread,
                                const Result& result) const {
@@ -240,7 +290,7 @@ struct RegisterRow : RowPacks<T, kPacks> {
         const int pack = p * kThreads + thread;
         PackOf<T> results;
 #pragma unroll
-        for (int i = 0; i < kItems; ++i) results.items[i] = result.of_kept(values[p][i]);
+        for (int i = 0; i < kItems; ++i) results.items[i] = of_kept(result, kept[p][i]);
         if (pack < int(span.packs)) store_pack(start + pack * kItems, results);
       }
     } else {
@@ -251,7 +301,7 @@ struct RegisterRow : RowPacks<T, kPacks> {
         write_elements(rows, row, span, pack, result);
       }
     }
-    if (kEdges && thread < span.edges()) rows.out(row, span.col_of_edge(thread)) = result.of_kept(edge);
+    if (kEdges && thread < span.edges()) rows.out(row, span.col_of_edge(thread)) = of_kept(result, edge);
   }
 };
 

@@ -33,7 +33,7 @@ struct RowWorker {
 
   GP_DEVICE void sum(const Walk& walk) const {
     const RowSpan<T> span(rows, walk.row);
-    const auto values = ring.read(span, walk.tile, walk.stage);
+    auto values = ring.read(span, walk.tile, walk.stage);
     const A edge = ring.edge(span, walk.tile);
     const A max = W::template all_reduce<Greatest<A>>(Greatest<A>::combine(values.greatest(), edge));
     const A pivot = pivot_of(max);

@@ -26,8 +26,9 @@ def kernel_for(name: str, work: Workload, rig: Rig) -> str:
     """
     family, _, variant = name.partition(".")
     named = None if variant == "default" else variant
-    if named is None and family == "compact" and work.keep is not None and work.keep.itemsize > 1:
-        named = "two_pass"  # as the public function does for wide flags
+    wide_flags = work.keep is not None and work.keep is not work.x and work.keep.itemsize > 1
+    if named is None and family == "compact" and wide_flags:
+        named = "two_pass"  # as the public function does
     options = Options(None, named, None, None, "propagate")
     site: Any = SimpleNamespace(work=Place(rig.backend, rig.device))
     try:

@@ -29,7 +29,8 @@ def compact(
 
     Args:
         x: an array of any shape.
-        keep: a boolean or integer array of x's shape, on the same device; anything but 0 keeps.
+        keep: a boolean or integer array of x's shape, on the same device; anything but 0 keeps. It
+            may be x itself.
 
     Returns:
         An array of one dimension and x's dtype.

@@ -1,6 +1,7 @@
 """The kept elements in order, and the indices of the elements that are not zero.
 
-A case's mask is "pattern.dtype": what is kept, and the type of the array that says so.
+A case's mask is "pattern.dtype": what is kept, and the type of the array that says so. With
+the mask "itself" the elements are the flags: one array is both arguments.
 """
 
 import math
@@ -20,7 +21,7 @@ from gpuport.testing.case import (
     Spec,
     Target,
 )
-from gpuport.testing.dtypes import ALL, INTEGERS, WIDE, Array
+from gpuport.testing.dtypes import ALL, INTEGERS, WIDE, Array, storage
 from gpuport.testing.invariants import repeats
 from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
@@ -36,7 +37,7 @@ SHAPES = ((0, 5), (5, 0), (33, 33), (3, 65, 4), (2, 4099))
 
 @dataclass(frozen=True)
 class CompactSpec(Spec):
-    """`one_launch`: compacts by flags of one byte, and knows nothing else."""
+    """`one_launch`: compacts by flags of one byte or the elements' own, and knows nothing else."""
 
     one_launch: bool = field(default=False, kw_only=True)
     family: str = field(default="compact", init=False)
@@ -44,16 +45,18 @@ class CompactSpec(Spec):
     def cases(self, target: Target) -> Iterator[Case]:
         for case in self._cases(target):
             flags = (case.mask or "").rpartition(".")[2]
-            taken = case.op == "compact" and flags in BYTES and case.dtype in self.dtypes
+            taken = flags in (*BYTES, "itself") and case.dtype in self.dtypes
             if taken or not self.one_launch:
                 yield case
 
     def _cases(self, target: Target) -> Iterator[Case]:
         yield from self._sizes()
         yield from self._masks()
+        yield from self._own_flags()
         yield from self._shapes()
         if target.is_gpu:
             yield Case("compact", "int8", (HUGE,), "sparse", mask="sparse.bool")
+            yield Case("compact", "int32", (HUGE,), "sparse", mask="itself")
             yield Case("nonzero", "int8", (HUGE,), "sparse")
         else:
             yield from self._orders()
@@ -88,6 +91,22 @@ class CompactSpec(Spec):
         for edge in EDGES:
             yield Case("nonzero", "bool", (1024,), f"onehot@{edge}")
 
+    def _own_flags(self) -> Iterator[Case]:
+        for dtype in INTEGERS:
+            for size in SIZES if dtype in ("int32", "uint64") else (1025,):
+                yield Case(
+                    *("compact", dtype, (size,)),
+                    mask="itself",
+                    invariants=size in (1025, 262145),
+                    quick=size in QUICK and dtype in ("int32", "uint64"),
+                )
+        for dtype in ("int32", "int64"):
+            for regime in ("zeros", "ones", "least", "onehot@0", "onehot@511", "onehot@1023"):
+                yield Case("compact", dtype, (1024,), regime, mask="itself")
+            for layout in LAYOUTS:
+                for extents in ((4099,), (33, 33)):
+                    yield Case("compact", dtype, extents, mask="itself", layout=layout)
+
     def _shapes(self) -> Iterator[Case]:
         """Flattened as NumPy does it, whatever the layout."""
         yield Case("compact", "int32", (), "ones", mask="all.bool", quick=True)
@@ -111,10 +130,11 @@ class CompactSpec(Spec):
                 quick = size == 1025
                 mask = "random.bool"
                 yield Case("compact", "int32", (size,), "wide", mask=mask, order=order, quick=quick)
+                yield Case("compact", "int32", (size,), mask="itself", order=order, quick=quick)
                 yield Case("nonzero", "int32", (size,), order=order)
 
     def skip(self, case: Case, target: Target) -> str | None:
-        needed = 2 * math.prod(case.shape)
+        needed = 2 * math.prod(case.shape) * storage(case.dtype).itemsize
         if case.regime == "sparse" and needed * 1.25 > target.memory:
             return f"needs {needed / 2**30:.1f} GiB on the device"
         return None
@@ -126,6 +146,10 @@ class CompactSpec(Spec):
         operands = {"x": Operand(x, case.dtype, case.layout)}
         if case.op == "nonzero":
             answer = Answer(np.flatnonzero(x), "int64")
+            return Problem(operands, {}, answer, takes_out=False)
+        if case.mask == "itself":
+            operands["keep"] = operands["x"]
+            answer = Answer(np.asarray(x)[x != 0], case.dtype)
             return Problem(operands, {}, answer, takes_out=False)
         assert case.mask is not None
         pattern, _, dtype = case.mask.partition(".")
@@ -180,20 +204,17 @@ def _sparse(case: Case) -> Problem:
     x = Sparse(case.shape, case.dtype, {at: value for value, at in enumerate(where, 1)})
     if case.op == "nonzero":
         return Problem({"x": x}, {}, Answer(np.array(where), "int64"), takes_out=False)
+    if case.mask == "itself":
+        answer = Answer(np.arange(1, 6).astype(case.dtype), case.dtype)
+        return Problem({"x": x, "keep": x}, {}, answer, takes_out=False)
     keep = Sparse(case.shape, "bool", dict.fromkeys((0, *where[1:]), 1))
     answer = Answer(np.array([0, 2, 3, 4, 5], case.dtype), case.dtype)
     return Problem({"x": x, "keep": keep}, {}, answer, takes_out=False)
 
 
 BENCHMARK = tuple(Shape("int32", (size,), "9 of 19 are kept, by flags") for size in BENCHMARK_SIZES)
+OWN_FLAGS = (Shape("int32", (2**24,), "what is not zero: x is its own mask", pattern="itself"),)
 SPECS = (
-    CompactSpec(
-        "two_pass",
-        ALL,
-        benchmark=(
-            *BENCHMARK,
-            Shape("int32", (2**24,), "what is not zero: x is its own mask", pattern="itself"),
-        ),
-    ),
-    CompactSpec("pipelined", WIDE, one_launch=True, benchmark=BENCHMARK),
+    CompactSpec("two_pass", ALL, benchmark=(*BENCHMARK, *OWN_FLAGS)),
+    CompactSpec("pipelined", WIDE, one_launch=True, benchmark=(*BENCHMARK, *OWN_FLAGS)),
 )

@@ -334,7 +334,7 @@ SPECS = (
         merges=_block,
         base_2=True,
         benchmark=LABS[:1] + MEDIUM,
-        limits={"float16": 16384, "bfloat16": 16384, "float32": 16384, "float64": 4096},
+        limits={"float16": 65536, "bfloat16": 65536, "float32": 32768, "float64": 8192},
     ),
     SoftmaxSpec(
         "online_row_cache",

@@ -92,7 +92,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Operands by the names of the arguments; `a.m` and `a.d` are the pair that is argument a."""
+    """Operands by the names of the arguments; `a.m` and `a.d` are the pair that is argument a.
+
+    An operand under two names is one array, given twice.
+    """
 
     operands: Mapping[str, Operand | Sparse]
     options: Mapping[str, Any]

@@ -123,17 +123,20 @@ def _checked_call(
 
     In place, the results are written over x.
     """
-    images = {
-        name: memory.input_image(operand.values, operand.dtype, operand.layout)
-        for name, operand in problem.operands.items()
-        if isinstance(operand, Operand)
-    }
-    inputs = {name: machine.place(image) for name, image in images.items()}
-    arrays: dict[str, Any] = {name: buffer.array for name, buffer in inputs.items()}
+    images: dict[str, memory.Image] = {}
+    inputs: dict[str, memory.Buffer] = {}
+    arrays: dict[str, Any] = {}
     for name, operand in problem.operands.items():
-        if isinstance(operand, Sparse):
+        twin = next((other for other in arrays if problem.operands[other] is operand), None)
+        if twin is not None:
+            arrays[name] = arrays[twin]
+        elif isinstance(operand, Sparse):
             assert machine.place_sparse is not None
             arrays[name] = machine.place_sparse(operand)
+        else:
+            images[name] = memory.input_image(operand.values, operand.dtype, operand.layout)
+            inputs[name] = machine.place(images[name])
+            arrays[name] = inputs[name].array
 
     answer = problem.answer
     if problem.takes_out:
