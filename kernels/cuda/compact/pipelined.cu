@@ -181,9 +181,8 @@ struct Mover {
   }
 
   GP_DEVICE void finish(const Walk& walk) const {
-    exchange.looked_back[walk.stage].wait(walk.round);
+    const index_t to = before_part<kWarp, Count>(exchange, walk);
     const int count = kept[walk.stage][W::index()];
-    const index_t to = exchange.before[walk.stage] + exchange.bases[walk.stage][W::index()];
     write(elements_of(walk), count, to);
     if (walk.tile == plan.tiles - 1 && W::index() == plan.warps - 1 && W::lane() == 0) *rows.kept = to + count;
     W::sync();  // every lane has read the part before a copy into it begins

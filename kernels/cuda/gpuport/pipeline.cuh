@@ -104,6 +104,17 @@ struct Exchange {
   Signal totals[kMostStages], published[kMostStages], looked_back[kMostStages];
 };
 
+// What is before the calling worker's part of the tile, in the row.
+template <int kWarp, typename Op>
+GP_DEVICE typename Op::State before_part(Exchange<typename Op::State>& exchange, const Walk& walk) {
+  using W = Warp<kWarp>;
+  exchange.looked_back[walk.stage].wait(walk.round);
+  exchange.published[walk.stage].wait(walk.round);  // so it is by now: said to those who check, and cheap
+  const auto before = Op::combine(exchange.before[walk.stage], exchange.bases[walk.stage][W::index()]);
+  W::sync();  // every lane has read them before one lane says, with its next total, that they may be written again
+  return before;
+}
+
 // Combines the warps' totals of each tile and publishes it.
 template <int kWarp, typename Op>
 GP_DEVICE void publish_tiles(const Plan& plan, const Published<typename Op::State>& published,

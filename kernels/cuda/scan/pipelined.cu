@@ -91,9 +91,7 @@ struct Scanner {
   GP_DEVICE void finish(const Walk& walk) const {
     Part values = read(walk);
     values.scan();
-    exchange.looked_back[walk.stage].wait(walk.round);
-    const State carry = Op::combine(exchange.before[walk.stage], exchange.bases[walk.stage][W::index()]);
-    W::sync();  // every lane has read them before one lane says, in sum(), that the stage may be written again
+    const State carry = before_part<kWarp, Op>(exchange, walk);
     typename Op::Result* const row = out.data + walk.row * out.row_stride;
     values.store(row + begin_of(walk) * out.col_stride, out.col_stride, packs_out, carry, inclusive);
   }
