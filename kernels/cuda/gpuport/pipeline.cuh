@@ -130,8 +130,7 @@ GP_DEVICE void publish_tiles(const Plan& plan, const Published<typename Op::Stat
     if (lane == warps - 1) published.publish(index_t(walk.row) * plan.tiles + walk.tile, through);
     const State below = W::shuffle_up(through, 1);
     if (lane < warps) bases[lane] = lane == 0 ? Op::identity() : below;
-    W::sync();  // every lane has written before one says so
-    if (lane == 0) exchange.published[walk.stage].arrive();
+    exchange.published[walk.stage].arrive();  // each lane for what it wrote
   }
 }
 
@@ -196,7 +195,7 @@ GP_DEVICE void run_pipeline(const Plan& plan, const Published<typename Op::State
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < plan.stages; ++stage) {
       exchange.totals[stage].init(plan.warps);
-      exchange.published[stage].init(1);
+      exchange.published[stage].init(Warp<kWarp>::kLanes);
       exchange.looked_back[stage].init(1);
     }
   }

@@ -12,26 +12,37 @@ namespace gp::scan {
 using PipelinedOps = TypeList<Sum<std::int32_t, std::int64_t>, Sum<std::uint32_t, std::int64_t>,
                               Sum<std::int64_t, std::int64_t>, Sum<float, float>, Sum<double, double>>;
 
-constexpr int kPipelinedStrips = 2;
-constexpr int kOnTheWay = 4;
-
-// H200: 24 warps with 4 + 4 + 1 stages fill the shared memory; 96 KiB of copies on their way keep the memory busy, and
-// four tiles ahead is longer than a look-back takes: two take 9 % longer at 2^28 int32, 18 % float32. 20 warps, five
-// ahead, are within 1 %. The other GPUs are not measured: the ring fills what they have. AMD has no asynchronous copies
-// that this code uses, so what hides latency there is waves, and a short ring leaves room for several blocks. CPU: a
-// small block, because each thread is a context.
-constexpr PipelinePolicy kPipelines[] = {
-    {Target::kCuda, 227 << 10, kAnyLength, {24, 4}}, {Target::kCuda, 163 << 10, kAnyLength, {20, 3}},
-    {Target::kCuda, 99 << 10, kAnyLength, {12, 3}},  {Target::kCuda, 0, kAnyLength, {8, 2}},
-    {Target::kAmd, 0, kAnyLength, {4, 1}},           {Target::kCpu, 0, kAnyLength, {2, 1}},
+// What a lane has of a tile, how many tiles have their copies begun, and the blocks that go with it. H200, where the
+// ring fills the shared memory: states of 4 bytes take 4 % less time at 2^24 in large parts of few warps, which states
+// of 8 bytes have no registers for; there 24 warps of small parts with three tiles on the way take 4 % less than with
+// four. The other GPUs are not measured: the ring fills what they have. AMD has no asynchronous copies that this code
+// uses, so what hides latency there is waves, and a short ring leaves room for several blocks. CPU: a small block,
+// because each thread is a context.
+template <typename State, int kBytes = sizeof(State)>
+struct Shape {
+  static constexpr int kStrips = 2, kOnTheWay = 3;
+  static constexpr PipelinePolicy kPolicies[] = {
+      {Target::kCuda, 227 << 10, kAnyLength, {24, 5}}, {Target::kCuda, 163 << 10, kAnyLength, {20, 3}},
+      {Target::kCuda, 99 << 10, kAnyLength, {12, 3}},  {Target::kCuda, 0, kAnyLength, {8, 2}},
+      {Target::kAmd, 0, kAnyLength, {4, 1}},           {Target::kCpu, 0, kAnyLength, {2, 1}},
+  };
+};
+template <typename State>
+struct Shape<State, 4> {
+  static constexpr int kStrips = 4, kOnTheWay = 1;
+  static constexpr PipelinePolicy kPolicies[] = {
+      {Target::kCuda, 227 << 10, kAnyLength, {16, 4}}, {Target::kCuda, 163 << 10, kAnyLength, {16, 2}},
+      {Target::kCuda, 99 << 10, kAnyLength, {8, 3}},   {Target::kCuda, 0, kAnyLength, {4, 3}},
+      {Target::kAmd, 0, kAnyLength, {4, 1}},           {Target::kCpu, 0, kAnyLength, {2, 1}},
+  };
 };
 
 template <int kWarp, typename Op>
 struct Scanner {
   using W = Warp<kWarp>;
-  using Part = WarpPart<kWarp, Op, kPipelinedStrips>;
-  using Items = typename Part::Items;
   using State = typename Op::State;
+  using Part = WarpPart<kWarp, Op, Shape<State>::kStrips>;
+  using Items = typename Part::Items;
   const View2<const typename Op::Input>& in;
   const View2<typename Op::Result>& out;
   bool packs_in, packs_out;  // rows may be read, written by packs
@@ -80,8 +91,21 @@ struct Scanner {
     return values;
   }
 
+  // Once scanned, a part needs only the carry to be added, if the ring can hold what it has become.
+  static constexpr bool kScansInRing = std::is_same_v<typename Op::Input, State>;
+
   GP_DEVICE void sum(const Walk& walk) const {
-    const State total = read(walk).total();
+    Part values = read(walk);
+    State total;
+    if constexpr (kScansInRing) {
+      total = values.scan();
+      values.scan_items(inclusive);
+      Items* const slots = slice(walk);
+#pragma unroll
+      for (int s = 0; s < Part::kStrips; ++s) slots[s * kWarp] = values.items[s];
+    } else {
+      total = values.total();
+    }
     if (W::lane() == 0) {
       exchange.bases[walk.stage][W::index()] = total;
       exchange.totals[walk.stage].arrive();
@@ -90,10 +114,14 @@ struct Scanner {
 
   GP_DEVICE void finish(const Walk& walk) const {
     Part values = read(walk);
-    values.scan();
-    const State carry = before_part<kWarp, Op>(exchange, walk);
-    typename Op::Result* const row = out.data + walk.row * out.row_stride;
-    values.store(row + begin_of(walk) * out.col_stride, out.col_stride, packs_out, carry, inclusive);
+    typename Op::Result* const part_of_row = out.data + walk.row * out.row_stride + begin_of(walk) * out.col_stride;
+    if constexpr (kScansInRing) {
+      values.store_scanned(part_of_row, out.col_stride, packs_out, before_part<kWarp, Op>(exchange, walk));
+    } else {
+      values.scan();
+      const State carry = before_part<kWarp, Op>(exchange, walk);
+      values.store(part_of_row, out.col_stride, packs_out, carry, inclusive);
+    }
   }
 };
 
@@ -114,17 +142,18 @@ GP_KERNEL __launch_bounds__(kPipelineThreads, 1)
       inclusive,
       plan,
       exchange,
-      reinterpret_cast<typename Worker::Items*>(ring) + W::index() * kPipelinedStrips * kWarp + W::lane(),
+      reinterpret_cast<typename Worker::Items*>(ring) + W::index() * Worker::Part::kStrips * kWarp + W::lane(),
       std::uint32_t(W::index() * Worker::Part::kLength)};
-  run_pipeline<kWarp, Op, kOnTheWay>(plan, published, exchange, worker);
+  run_pipeline<kWarp, Op, Shape<typename Op::State>::kOnTheWay>(plan, published, exchange, worker);
 }
 
-void pipelined_with(const Call& original, const Pipeline& shape) {
+void pipelined(const Call& original) {
   const Call call = as_sum(original);
   visit(call, PipelinedOps{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
-    using Part = WarpPart<kWarp, Op, kPipelinedStrips>;
-    Plan plan = plan_tiles(call, shape, kOnTheWay, index_t(shape.warps) * Part::kLength);
+    using Part = typename Scanner<kWarp, Op>::Part;
+    const Pipeline shape = pipeline_for(call, Shape<State>::kPolicies);
+    Plan plan = plan_tiles(call, shape, Shape<State>::kOnTheWay, index_t(shape.warps) * Part::kLength);
     if (plan.items == 0) return;
     Grid grid{plan.items, (shape.warps + kServiceWarps) * kWarp};
     grid.shared_bytes = std::size_t(plan.stages) * shape.warps * Part::kStrips * kWarp * sizeof(typename Part::Items);
@@ -138,7 +167,5 @@ void pipelined_with(const Call& original, const Pipeline& shape) {
                     Published<State>{workspace.tagged(), workspace.tag()}, plan, is_inclusive(original));
   });
 }
-
-void pipelined(const Call& call) { pipelined_with(call, pipeline_for(call, kPipelines)); }
 
 }  // namespace gp::scan

@@ -99,7 +99,34 @@ struct WarpPart {
     return all;
   }
 
-  // Writes the results, given the combination of all that is left of the part.
+  // In place of each item what is before it in the part, with it or without. Where results are of the elements' type.
+  GP_DEVICE void scan_items(bool inclusive) {
+#pragma unroll
+    for (int s = 0; s < kStrips; ++s) {
+      State state = before[s];
+#pragma unroll
+      for (Input& item : items[s].items) {
+        const State after = Op::combine(state, Op::lift(item));
+        item = inclusive ? after : state;
+        state = after;
+      }
+    }
+  }
+
+  // Writes what scan_items() left, given the combination of all that is left of the part.
+  GP_DEVICE void store_scanned(Result* part, index_t stride, bool packs, State carry) const {
+    Results results[kStrips][kStores];
+#pragma unroll
+    for (int s = 0; s < kStrips; ++s) {
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        results[s][i / kStoreItems].items[i % kStoreItems] = Op::finish(Op::combine(carry, items[s].items[i]));
+      }
+    }
+    store_results(part, stride, packs, results);
+  }
+
+  // Writes the results, given the same.
   GP_DEVICE void store(Result* part, index_t stride, bool packs, State carry, bool inclusive) const {
     Results results[kStrips][kStores];
 #pragma unroll
@@ -112,6 +139,12 @@ struct WarpPart {
         state = after;
       }
     }
+    store_results(part, stride, packs, results);
+  }
+
+ private:
+  GP_DEVICE void store_results(Result* part, index_t stride, bool packs,
+                               const Results (&results)[kStrips][kStores]) const {
     if (packs && left == kLength) {
 #pragma unroll
       for (int s = 0; s < kStrips; ++s) store_strip(part + s * kStrip, results[s]);
@@ -128,7 +161,6 @@ struct WarpPart {
     }
   }
 
- private:
   GP_DEVICE State sum_of(int strip) const {
     State sum = Op::lift(items[strip].items[0]);
 #pragma unroll

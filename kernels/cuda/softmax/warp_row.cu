@@ -14,25 +14,33 @@ struct WarpRowPolicy {
   int rows;     // of a group, loaded before the first is looked at
   int threads;  // of a block
   bool edges;   // takes rows that are not a whole number of aligned packs
+  int warps;    // resident on an NVIDIA multiprocessor at least: a bound on registers
 };
 // H200. Few elements a lane cost more in finding the row and in shuffles than they take to arrive: two packs and two
 // rows halve that. Long rows take many registers, which a block gives back when its last row is written: small blocks.
+// Their bound is the highest that spills nothing; without one the compiler aims for more warps and spills float64.
+// AMD's compiler takes the number for waves, and needs none.
 constexpr WarpRowPolicy kWarpRow[] = {
-    {32, 1, 2, 128, false}, {128, 2, 2, 128, false}, {256, 2, 1, 128, false},
-    {256, 2, 1, 128, true}, {1024, 4, 1, 32, true},  {2048, 8, 1, 32, true},
+    {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 12}, {256, 2, 1, 128, false, 12},
+    {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 28},  {2048, 8, 1, 32, true, 16},
 };
-// Resident on a multiprocessor at least: 12 warps, which is 170 registers a thread. Without a bound the compiler aims
-// for more warps and spills float64. AMD's compiler takes the number for waves, and needs none.
-template <int kThreads>
-constexpr int kLeastBlocks = kTarget == Target::kCuda ? 384 / kThreads : 1;
+// Of 16 bits an element.
+constexpr WarpRowPolicy kWarpRowReduced[] = {
+    {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 12}, {256, 2, 1, 128, false, 12},
+    {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 32},  {2048, 8, 1, 32, true, 28},
+};
+template <typename T, int kPolicy>
+constexpr WarpRowPolicy kWarpRowOf = kIsReducedFloat<T> ? kWarpRowReduced[kPolicy] : kWarpRow[kPolicy];
+template <int kWarps, int kThreads>
+constexpr int kLeastBlocks = kTarget == Target::kCuda ? kWarps * 32 / kThreads : 1;
 constexpr int kElementsThreads = 128;
 constexpr int kMostLanes = 32;
 // 64 registers of a lane hold elements; the exponential of float64 needs most of the others for itself.
 template <typename T>
 constexpr int kMostCols = sizeof(T) == 8 ? 256 : 2048;
 
-template <int kWarp, typename T, int kLanes, int kPacks, int kRows, int kThreads, bool kEdges>
-GP_KERNEL __launch_bounds__(kThreads, kLeastBlocks<kThreads>) warp_row_kernel(Rows<T> rows) {
+template <int kWarp, typename T, int kLanes, int kPacks, int kRows, int kThreads, bool kEdges, int kWarps>
+GP_KERNEL __launch_bounds__(kThreads, kLeastBlocks<kWarps, kThreads>) warp_row_kernel(Rows<T> rows) {
   Warp<kWarp>::require();
   using A = Accum<T>;
   using Group = Warp<kWarp, kLanes>;
@@ -89,7 +97,7 @@ bool has_no_edges(const Call& call) {
 
 template <int kWarp, typename T, int kPolicy = 0>
 void launch_warp_row(const Call& call) {
-  constexpr WarpRowPolicy kThis = kWarpRow[kPolicy];
+  constexpr WarpRowPolicy kThis = kWarpRowOf<T, kPolicy>;
   constexpr int kPacks = kThis.cols / kPackItems<T>;
   constexpr int kLanes = kPacks / kThis.packs < kMostLanes ? kPacks / kThis.packs : kMostLanes;
   static_assert(!kThis.edges || kLanes >= RowSpan<T>::kMostEdges);
@@ -98,8 +106,8 @@ void launch_warp_row(const Call& call) {
     const bool fits = call.cols <= kThis.cols && (kThis.edges || has_no_edges<T>(call));
     if (!fits) return launch_warp_row<kWarp, T, kPolicy + 1>(call);
   }
-  const index_t groups = (call.rows + kThis.rows - 1) / kThis.rows;
-  launch(warp_row_kernel<kWarp, T, kLanes, kPacks / kLanes, kThis.rows, kThis.threads, kThis.edges>, call,
+  const index_t groups = ceil_div(call.rows, kThis.rows);
+  launch(warp_row_kernel<kWarp, T, kLanes, kPacks / kLanes, kThis.rows, kThis.threads, kThis.edges, kThis.warps>, call,
          groups_for(groups, kLanes, kThis.threads), rows_of<T>(call));
 }
 
