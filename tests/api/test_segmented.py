@@ -100,6 +100,7 @@ def test_skewed_segments(call, n: int, warp_size: int) -> None:
         list(range(n + 1)),
         [0] * 3000 + [n] * 3000,
         [0, n // 2, *range(n // 2, n + 1)],
+        [0, *np.repeat(range(n // 2, n), 20), n],
         [n] * 5,
     ):
         got = call(x, np.array(offsets), warp_size=warp_size)
@@ -118,6 +119,19 @@ def test_layouts_of_x() -> None:
         offsets = [0, 10, 10, 400]
         got = gpuport.segmented_sum(view, offsets)
         np.testing.assert_array_equal(got, reference(gpuport.segmented_sum, view, offsets))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_order_of_additions_is_that_of_the_offsets(dtype: str, warp_size: int) -> None:
+    """The same bits wherever x lies and however far apart its elements are."""
+    x = np.random.default_rng(1).normal(size=20_000).astype(dtype)
+    offsets = np.array([3, 3, 40, *range(700, 900), 9000, 19_997])
+    first = gpuport.segmented_sum(x, offsets, warp_size=warp_size)
+    room = np.empty(3 * x.size, dtype)
+    for view in (room[1:][: x.size], room[3:][: x.size], room[::3], room[::-2][: x.size]):
+        view[:] = x
+        got = gpuport.segmented_sum(view, offsets, warp_size=warp_size)
+        assert got.tobytes() == first.tobytes()
 
 
 def test_sums_are_widened_and_repeat() -> None:

@@ -62,12 +62,12 @@ struct Partial {
 
   static GP_DEVICE Partial empty() { return {Op::identity()}; }
   static GP_DEVICE Partial of(const Partial<Op, std::uint32_t>& other, std::uint32_t) { return {other.state}; }
-  // Items begin .. end - 1 of a pack, the first of which stands at `place`.
+  // Items 0 .. end - 1 of a pack, the first of which stands at `place`.
   template <typename Pack>
-  GP_DEVICE void add(const Op& op, const Pack& pack, Place, int begin = 0, int end = kPackItems<typename Op::Input>) {
+  GP_DEVICE void add(const Op& op, const Pack& pack, Place, int end = kPackItems<typename Op::Input>) {
 #pragma unroll
     for (int i = 0; i < kPackItems<typename Op::Input>; ++i) {
-      if (i >= begin && i < end) state = Op::combine(state, op.lift(pack.items[i]));
+      if (i < end) state = Op::combine(state, op.lift(pack.items[i]));
     }
   }
   GP_DEVICE void merge(const Partial& other) { state = Op::combine(state, other.state); }
@@ -93,12 +93,11 @@ struct Partial<Op, Place> {
     return {other.best, Place(stretch) << 32 | other.place};
   }
   template <typename Pack>
-  GP_DEVICE void add(const Op& op, const Pack& pack, Place at, int begin = 0,
-                     int end = kPackItems<typename Op::Input>) {
+  GP_DEVICE void add(const Op& op, const Pack& pack, Place at, int end = kPackItems<typename Op::Input>) {
     auto value = Value::identity();
 #pragma unroll
     for (int i = 0; i < kPackItems<typename Op::Input>; ++i) {
-      if (i >= begin && i < end) value = Value::combine(value, op.lift(pack.items[i], 0).value);
+      if (i < end) value = Value::combine(value, op.lift(pack.items[i], 0).value);
     }
     // Nothing is better than the identity that is its equal, but a place is better than none.
     if (!Value::is_better(value, best) && place != kNowhere) return;
@@ -106,7 +105,7 @@ struct Partial<Op, Place> {
 #pragma unroll
     for (int i = kPackItems<typename Op::Input>; i-- > 0;) {
       const bool is_it = !Value::is_better(value, op.lift(pack.items[i], 0).value);
-      if (i >= begin && i < end && is_it) place = at + Place(i);
+      if (i < end && is_it) place = at + Place(i);
     }
   }
   GP_DEVICE void merge(const Partial& other) {
@@ -130,49 +129,42 @@ struct MergePartials {
   }
 };
 
-// The elements begin .. end - 1 of a row as packs, which count from the start of the row; the first and the last may
-// lack some; the first only with kHasHead, for a `begin` that is no multiple of a pack. There are fewer than 2^32
-// elements: more go to several blocks. The elements of a pack go to one thread also where they cannot be read at once,
-// so the bits of a result do not depend on the alignment of the row.
-template <typename Op, bool kHasHead = false>
+// The elements begin .. end - 1 of a row as packs, of which the last may lack some; `begin` is a multiple of a pack.
+// There are fewer than 2^32 elements: more go to several blocks. The elements of a pack go to one thread also where
+// they cannot be read at once, so the bits of a result do not depend on the alignment of the row.
+template <typename Op>
 struct RowStretch {
   using Input = typename Op::Input;
   static constexpr int kItems = kPackItems<Input>, kPacks = kPacksInFlight<Input>, kPartials = Partial<Op>::kPartials;
   const Op& op;
   const Input* start;  // of the first pack
   index_t stride;
-  index_t origin;                 // the column there
-  int skipped = 0, rest;          // items that the first pack lacks; that the last has, 0 where it lacks none
-  std::uint32_t whole = 0, last;  // packs whole .. last - 1 lack nothing
+  index_t origin;      // the column there
+  std::uint32_t last;  // packs 0 .. last - 1 lack nothing
+  int rest;            // items of pack `last`, 0 where there is none
 
   GP_DEVICE RowStretch(const View2<const Input>& in, const Op& op, index_t row, index_t begin, index_t end)
-      : op(op), stride(in.col_stride), origin(begin / kItems * kItems) {
+      : op(op), stride(in.col_stride), origin(begin) {
     start = in.data + row * in.row_stride + origin * stride;
-    if constexpr (kHasHead) {
-      skipped = int(begin - origin);
-      whole = skipped != 0;
-    }
     last = std::uint32_t((end - origin) / kItems);
     rest = int((end - origin) % kItems);
   }
 
-  GP_DEVICE PackOf<Input> gather(std::uint32_t pack, int begin, int end) const {
+  GP_DEVICE PackOf<Input> gather(std::uint32_t pack, int end = kItems) const {
     const Input* const from = start + index_t(pack) * kItems * stride;
     PackOf<Input> items = {};
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
-      if (i >= begin && i < end) items.items[i] = from[i * stride];
+      if (i < end) items.items[i] = from[i * stride];
     }
     return items;
   }
-  GP_DEVICE int begin_of(std::uint32_t pack) const { return pack == 0 ? skipped : 0; }
-  GP_DEVICE int end_of(std::uint32_t pack) const { return pack == last ? rest : kItems; }
 
   // The share of thread `first` of `step`: rounds of kPacks packs, loaded before any is looked at, then what is left in
   // powers of two. Of each, the p-th pack goes to the p-th partial. No load is conditional: the compiler would join it
   // with its use, which asks the same.
   GP_DEVICE Partial<Op> fold(int first, int step) const {
-    const std::uint32_t begin = whole + first;
+    const std::uint32_t begin = first;
     const std::uint32_t count = begin < last ? (last - begin - 1) / std::uint32_t(step) + 1 : 0;
     auto sum = Partial<Op>::empty();
     if (is_packable(start, stride)) {
@@ -191,7 +183,7 @@ struct RowStretch {
         auto partial = Partial<Op>::empty();
         const auto take_one = [&](std::uint32_t turn) {
           const std::uint32_t pack = begin + turn * std::uint32_t(step);
-          partial.add(op, gather(pack, 0, kItems), pack * kItems);
+          partial.add(op, gather(pack), pack * kItems);
         };
         const std::uint32_t in_rounds = kPartials == 1 ? count : count / kPacks * kPacks;
 #pragma unroll 1
@@ -208,15 +200,8 @@ struct RowStretch {
         sum.merge(partial);
       }
     }
-    // A pack that lacks something at either end goes to a thread that has as few as any.
-#pragma unroll 1
-    for (int tail = kHasHead ? 0 : 1; tail < 2; ++tail) {
-      const std::uint32_t pack = tail ? last : 0;
-      const bool is_partial = tail ? rest != 0 && last >= whole : skipped != 0;
-      if (is_partial && first == int((last - whole + 1 - tail) % std::uint32_t(step))) {
-        sum.add(op, gather(pack, begin_of(pack), end_of(pack)), pack * kItems, begin_of(pack), end_of(pack));
-      }
-    }
+    // A pack that lacks something goes to a thread that has as few as any.
+    if (rest != 0 && first == int(last % std::uint32_t(step))) sum.add(op, gather(last, rest), last * kItems, rest);
     return sum;
   }
 

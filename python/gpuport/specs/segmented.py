@@ -38,7 +38,7 @@ from gpuport.testing.sizes import HUGE, SIZES, SMALL_SIZES
 
 OPS = ("segmented_sum", "segmented_max", "segmented_min")
 PATTERNS = (
-    *("whole", "random", "each", "tiny", "skewed"),
+    *("whole", "random", "each", "tiny", "skewed", "half"),
     *("empties", "all_empty", "trailing", "inside", "none"),
 )
 WRONG = ("negative", "decreasing", "past")
@@ -72,10 +72,12 @@ class SegmentedSpec(Spec):
                         quick=size in QUICK and dtype in ("int32", "float32"),
                     )
 
-        # More than 1,024 blocks of 2,048: from here on their edges are joined in several steps.
-        for pattern in ("whole", "skewed", "empties"):
+        # More than a step for each warp of the largest grid: from here on it loads one ahead.
+        for pattern in ("whole", "skewed", "empties", "half"):
             yield Case("segmented_sum", "int8", (2200001,), segments=f"{pattern}.int64")
         yield Case("segmented_max", "float32", (2200001,), "normal", segments="skewed.int64")
+        large = ("segmented_sum", "float32", (2200001,), "normal")
+        yield Case(*large, layout="odd", segments="half.int64")
 
     def _patterns(self) -> Iterator[Case]:
         """More segments than a grid has blocks in y or z among them: 70,001 of one element."""
@@ -115,6 +117,8 @@ class SegmentedSpec(Spec):
                 yield Case(op, dtype, (4099,), "wide", segments="random.int64")
                 for layout in ("odd", "padded", "reversed"):
                     yield Case(op, dtype, (65,), layout=layout, segments="random.int64")
+                for pattern in ("whole", "half"):
+                    yield Case(op, dtype, (4099,), layout="odd", segments=f"{pattern}.int64")
                 if not is_float(dtype):
                     continue
                 for regime in ("normal", "alternating"):
@@ -179,6 +183,9 @@ def _offsets(pattern: str, n: int) -> Array:
         case "skewed":  # one takes almost everything, many have an element or none around it
             edge = min(n // 8, 200)
             return np.concatenate([np.arange(edge), np.repeat(np.arange(n - edge, n + 1), 2)])
+        case "half":  # one takes half, then many have an element or none, and the last the rest
+            middle, edge = n // 2, n - n // 8
+            return np.concatenate([[0], np.repeat(np.arange(middle, edge), 2), [n]])
         case "empties":  # runs of empty segments between long ones
             return np.repeat(np.array([0, n // 3, n // 3 + n // 7, n]), 300)
         case "all_empty":
@@ -218,9 +225,9 @@ def _answer(case: Case, x: Array, offsets: Array) -> Answer:
         magnitude = _fold(np.add, np.abs(wide), offsets, np.zeros(count, wide.dtype))
     if case.regime.partition("@")[0] in EXACT:
         return Answer(round_to(sums, result), result)
-    # Within the bound that holds for any order of the additions; see specs/reduce.py. A thread adds
-    # 8 elements, trees join the threads of a block and the blocks.
-    chain = (40 + math.ceil(x.size / 2**21)) * unit_roundoff(accumulator(case.dtype))
+    # Within the bound that holds for any order of the additions; see specs/reduce.py. A lane adds
+    # up to 16 elements of a step, and a sum a step; trees join the lanes, the warps and the blocks.
+    chain = (60 + math.ceil(x.size / 2**19)) * unit_roundoff(accumulator(case.dtype))
     bound = chain / (1 - chain) * magnitude
     if case.dtype != accumulator(case.dtype):
         bound = bound + unit_roundoff(case.dtype) * (np.abs(sums) + bound)
