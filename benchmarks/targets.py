@@ -51,9 +51,10 @@ def shapes_of(target: dict[str, Any]) -> list[Shape]:
     ]
 
 
-def measure(timed: str, backend: str, runs: int, label: str, at_most_s: float) -> dict[str, Any]:
-    """One receipt of all rows that are timed in the same way."""
-    tasks, peers = [], []
+def measure(timed: str, arguments: argparse.Namespace, at_most_s: float) -> dict[str, Any]:
+    """One receipt of all rows that are timed in the same way, the small ones first."""
+    tasks: list[Task] = []
+    peers: list[str] = []
     for target in load()["target"]:
         if target["timed"] != timed:
             continue
@@ -61,9 +62,14 @@ def measure(timed: str, backend: str, runs: int, label: str, at_most_s: float) -
         family = target["kernel"].partition(".")[0]
         tasks += [Task(family, shape, tuple(kernels)) for shape in shapes_of(target)]
         peers += target.get("against", [])
-    protocol = Protocol(runs=runs, graph=timed == "graph", budget_s=0.5)
+    tasks.sort(key=lambda task: math.prod(task.shape.shape))
+    protocol = Protocol(runs=arguments.runs, graph=timed == "graph", budget_s=arguments.budget)
     request = Request(
-        backend, protocol, peers=tuple(dict.fromkeys(peers)), label=label, at_most_s=at_most_s
+        arguments.backend,
+        protocol,
+        peers=tuple(name for name in dict.fromkeys(peers) if name not in arguments.without),
+        label=arguments.label,
+        at_most_s=at_most_s,
     )
     return run(tasks, request, show_progress=sys.stderr.isatty())
 
@@ -178,6 +184,8 @@ def main() -> int:
     running.add_argument("--out", type=Path, required=True)
     running.add_argument("--backend", default="cuda")
     running.add_argument("--runs", type=int, default=5)
+    running.add_argument("--budget", type=float, default=0.5, help="seconds for a row and a run")
+    running.add_argument("--without", nargs="*", default=[], help="libraries that are left out")
     running.add_argument("--label", default="")
     running.add_argument("--timed", choices=["events", "graph"], help="only these rows")
     running.add_argument("--seconds", type=float, default=math.inf, help="for all of it")
@@ -195,7 +203,7 @@ def main() -> int:
         parts = [(arguments.timed, 1.0)]
     for timed, share in parts:
         left = share * (arguments.seconds - (perf_counter() - began))
-        document = measure(timed, arguments.backend, arguments.runs, arguments.label, left)
+        document = measure(timed, arguments, left)
         receipt.write(document, arguments.out / f"{timed}.json")
         documents.append(document)
     show(documents)

@@ -1,6 +1,6 @@
 """Every kernel of one backend at 4,099 elements and its neighbours, to be run under a sanitizer.
 
-    compute-sanitizer --tool racecheck --error-exitcode 99 python ci/sanitize.py
+    compute-sanitizer --tool racecheck python ci/sanitize.py [BACKEND [KERNEL...]]
 
 A sanitizer slows a kernel down by hundreds, so this takes, of each kernel's spec, the cases with
 4,099 elements, and those with one less and one more. Kernels whose blocks wait for each other get a
@@ -51,13 +51,15 @@ def failures(spec: Spec, kernel: str, target: Target) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    backend = sys.argv[1] if len(sys.argv) > 1 else "cuda"
+    backend, *only = sys.argv[1:] or ["cuda"]
     here = targets(backend)
     if not here:
         print(f"no device for {backend}")
         return 1
     bad = 0
     for record in gpuport.kernels():
+        if only and record.name not in only:
+            continue
         spec = specs.find(record.name)
         if spec is None:
             print(f"{record.name}: no spec")
