@@ -129,7 +129,7 @@ def test_cupy_arrays(cupy: Any) -> None:  # noqa: F811
         gpuport.inclusive_scan(x, axis=1, out=rows)
         assert (rows == cupy.cumsum(x, axis=1)).all()
         assert gpuport.sum(x[:, ::-1]).item() == 384 * (n + 1)
-    assert _replay._plans.filled() == [True] * 3
+    assert sorted(_replay._plans.filled()) == [False, True, True]  # a reversed matrix is copied
 
 
 def test_cupy_streams(cupy: Any, torch: Any) -> None:  # noqa: F811

@@ -104,15 +104,18 @@ struct Exchange {
   Signal totals[kMostStages], published[kMostStages], looked_back[kMostStages];
 };
 
-// What is before the calling worker's part of the tile, in the row.
+// What is before the calling worker's part of the tile, in the row. Read by the lane whose next total says that it may
+// be written again.
 template <int kWarp, typename Op>
 GP_DEVICE typename Op::State before_part(Exchange<typename Op::State>& exchange, const Walk& walk) {
   using W = Warp<kWarp>;
-  exchange.looked_back[walk.stage].wait(walk.round);
-  exchange.published[walk.stage].wait(walk.round);  // so it is by now: said to those who check, and cheap
-  const auto before = Op::combine(exchange.before[walk.stage], exchange.bases[walk.stage][W::index()]);
-  W::sync();  // every lane has read them before one lane says, with its next total, that they may be written again
-  return before;
+  auto before = Op::identity();
+  if (W::lane() == 0) {
+    exchange.looked_back[walk.stage].wait(walk.round);
+    exchange.published[walk.stage].wait(walk.round);
+    before = Op::combine(exchange.before[walk.stage], exchange.bases[walk.stage][W::index()]);
+  }
+  return W::shuffle(before, 0);
 }
 
 // Combines the warps' totals of each tile and publishes it.
@@ -148,7 +151,7 @@ GP_DEVICE void look_back(const Plan& plan, const Published<typename Op::State>& 
     for (; left > 0 && walk.row == row; --left, plan.advance(walk)) {
       const State before = fold.through(walk.tile);
       fold.load();
-      exchange.published[walk.stage].wait(walk.round);  // every warp has left the tile that had the stage before
+      exchange.totals[walk.stage].wait(walk.round);  // every warp has left the tile that had the stage before
       if (Warp<kWarp>::lane() == 0) {
         exchange.before[walk.stage] = before;
         exchange.looked_back[walk.stage].arrive();
