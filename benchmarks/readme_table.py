@@ -88,7 +88,8 @@ def matrices(works: dict[Work, list[Row]]) -> list[str]:
         shapes.setdefault(work[4], {})[work_name(work, rows)] = cell(rows)
     if not kinds:
         return []
-    lines = [[size_name(s), *(c.get(k, "") for k in kinds)] for s, c in shapes.items()]
+    by_length = sorted(shapes.items(), key=lambda item: item[0][::-1])
+    lines = [[size_name(s), *(c.get(k, "") for k in kinds)] for s, c in by_length]
     return table(["rows x columns", *kinds], lines)
 
 
