@@ -158,6 +158,23 @@ def test_a_kernel_that_ends_the_process() -> None:
         assert cells["twice", width]["ok"]
 
 
+def test_a_kernel_that_never_ends() -> None:
+    edit(
+        "own.cu", "if (i < n) y[i] += a", "volatile int q = n == 2; while (q); if (i < n) y[i] += a"
+    )
+    code, cells = check("--quick", "--timeout", "2")
+    assert code == 1
+    for width in (32, 64):
+        (failure,) = cells["saxpy", width]["failures"]
+        assert (failure["case"], failure["check"]) == ("saxpy-float32-2-own", "timed out")
+        assert failure["message"] == "did not end within 2 s"
+        assert cells["saxpy", width]["passed"] == 8
+        assert cells["twice", width]["ok"]
+    again = CliRunner().invoke(main, shlex.split(failure["reproduce"])[1:])
+    assert again.exit_code == 1
+    assert "saxpy-float32-2-own: timed out: did not end within 2 s" in again.stdout
+
+
 def test_poison_where_nothing_was_written() -> None:
     edit("own.cu", "if (i < n) y[i] = x[i]", "if (i + 1 < n) y[i] = x[i]")
     _, cells = check("--kernel", "twice")
@@ -208,6 +225,8 @@ def test_what_a_spec_raises_is_a_failure_of_the_case() -> None:
         (["own.cu", "--spec", "spec.py", "--kernel", "x"], "there are saxpy, twice, rotate"),
         (["own.cu", "--spec", "spec.py", "--case", "x"], "there is no case 'x'; there are saxpy-"),
         (["--spec", "spec.py"], "are for a FILE.cu of your own"),
+        (["--timeout", "5"], "are for a FILE.cu of your own"),
+        (["own.cu", "--spec", "spec.py", "--timeout", "0"], "0 is not in the range"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(words: list[str], told: str) -> None:

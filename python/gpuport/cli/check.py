@@ -95,14 +95,17 @@ def _plan(backend: str | None, warp_size: int | None, kernels: list[str]) -> Rep
     return report
 
 
-def _own_source(file: str, spec: str | None, options: tuple[str, ...]) -> "OwnSource":
+def _own_source(
+    file: str, spec: str | None, options: tuple[str, ...], timeout: int | None
+) -> "OwnSource":
+    from gpuport.testing.own_process import TIME_LIMIT
     from gpuport.testing.own_sweep import OwnSource, SpecError
 
     if spec is None:
         raise click.UsageError(f"{file}: what it must compute is missing, as --spec spec.py")
     try:
         with open(file, "rb"):
-            return OwnSource(file, spec, options)
+            return OwnSource(file, spec, options, timeout or TIME_LIMIT)
     except OSError as error:
         raise click.UsageError(f"{file}: {error.strerror}") from None
     except SpecError as error:
@@ -150,6 +153,12 @@ def _run(report: Report, steps: Iterable[Step], *, show_progress: bool) -> None:
 @click.option("--case", metavar="NAME", help="Only this case of FILE.cu.")
 @click.option("-I", "folders", multiple=True, metavar="DIR", help="Headers of FILE.cu.")
 @click.option("-D", "macros", multiple=True, metavar="NAME[=VALUE]", help="A macro for FILE.cu.")
+@click.option(
+    "--timeout",
+    type=click.IntRange(1, 86400),
+    metavar="SECONDS",
+    help="What a case of FILE.cu may take; one that takes longer failed. Default: 60.",
+)
 @click.option("--quick", is_flag=True, help="A small part of the cases.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def command(
@@ -161,11 +170,13 @@ def command(
     case: str | None,
     folders: tuple[str, ...],
     macros: tuple[str, ...],
+    timeout: int | None,
     quick: bool,
     as_json: bool,
 ) -> None:
     """Runs every kernel over the cases of its spec, on every backend of this host: gpuport's own
-    kernels, or those of FILE.cu, whose specs are the `gpuport.testing.KernelSpec`s in SPEC.py.
+    kernels, or those of FILE.cu, whose specs are the `gpuport.testing.KernelSpec`s in SPEC.py. Each
+    case of FILE.cu runs in a process that is ended when the case does not end by itself.
 
     \b
     Examples: gpuport check --kernel reduce --backend cpu
@@ -177,14 +188,16 @@ def command(
     """
     width = int(warp_size) if warp_size else None
     if file is None:
-        if spec or case or folders or macros:
-            raise click.UsageError("--spec, --case, -I and -D are for a FILE.cu of your own")
+        if spec or case or folders or macros or timeout:
+            raise click.UsageError(
+                "--spec, --case, -I, -D and --timeout are for a FILE.cu of your own"
+            )
         known = [kernel.name for kernel in gpuport.kernels()]
         report = _plan(backend, width, _chosen_kernels(kernels, known))
         steps = sweep_kernels(report.kernels, report.targets, quick=quick)
     else:
         options = (*(f"-I{folder}" for folder in folders), *(f"-D{macro}" for macro in macros))
-        source = _own_source(file, spec, options)
+        source = _own_source(file, spec, options, timeout)
         report = _plan(backend, width, _chosen_kernels(kernels, list(source.kernels)))
         steps = _own_steps(source, report, quick, case)
     _run(report, steps, show_progress=sys.stderr.isatty() and not as_json)

@@ -21,7 +21,7 @@ from gpuport.testing.case import Case, Target
 from gpuport.testing.engine import Machine, Outcome, run_case
 from gpuport.testing.machine import place_on
 from gpuport.testing.own_kernel import KernelSpec, OwnKernel
-from gpuport.testing.own_process import OwnProcess
+from gpuport.testing.own_process import TIME_LIMIT, OwnProcess
 from gpuport.testing.sweeping import Cell, Step
 
 _MODULE: Final = "gpuport_spec"
@@ -33,11 +33,12 @@ class SpecError(Error):
 
 @dataclass(frozen=True)
 class OwnSource:
-    """A CUDA source, the specs of its kernels by name, and how it is compiled."""
+    """A CUDA source, the specs of its kernels by name, how it is compiled, seconds for a case."""
 
     file: str
     spec_file: str
     options: tuple[str, ...] = ()
+    timeout: int = TIME_LIMIT
     kernels: Mapping[str, OwnKernel] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -48,6 +49,8 @@ class OwnSource:
         words = ["gpuport", "check", self.file, "--spec", self.spec_file]
         words += ["--backend", target.backend, "--warp-size", str(target.warp_size)]
         words += ["--case", case.name, *self.options]
+        if self.timeout != TIME_LIMIT:
+            words += ["--timeout", str(self.timeout)]
         return shlex.join(words)
 
 
@@ -101,7 +104,7 @@ def sweep_own(
             ]
     total, done = sum(map(len, plans.values())), 0
     modules = {target: compile_own(source, target) for target in targets}
-    process = OwnProcess(source.file, source.spec_file, source.options)
+    process = OwnProcess(source.file, source.spec_file, source.options, source.timeout)
     try:
         for (kernel, target), cases in plans.items():
             cell = Cell(kernel, target)
