@@ -100,6 +100,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     [
         [],
         ["no/such/file.cu"],
+        ["a" * 300],
         [""],
         ["--select", "GPL999", "."],
         ["--explain", "GPL999"],

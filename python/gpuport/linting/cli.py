@@ -139,6 +139,12 @@ def _files(parser: argparse.ArgumentParser, sources: Sequence[str]) -> list[Path
     files: dict[Path, None] = {}
     for source in sources:
         path = Path(source)
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # told below
+        except OSError as error:  # a name that is too long, a folder that may not be entered
+            parser.error(f"cannot read {source}: {error.strerror}")
         if source and path.is_dir():
             try:
                 found = sorted(source_files(path, _SUFFIXES))
