@@ -196,3 +196,20 @@ def test_the_folders_are_told(venv: Venv) -> None:
         done = venv.run("-I", "-m", "gpuport", option)
         assert done.returncode == 0, done.stderr
         assert (Path(done.stdout.strip()) / holds).is_file()
+
+
+def test_a_cmake_that_is_too_old_is_told_so(tmp_path: Path) -> None:
+    """In CMake's script mode the configuration runs as it does for `find_package`."""
+    config = SOURCE.parents[2] / "cmake/gpuportConfig.cmake"
+    script = tmp_path / "old.cmake"
+    script.write_text(
+        "set(CMAKE_VERSION 3.25.1)\n"
+        f'include("{config}")\n'
+        'message(STATUS "found: ${gpuport_FOUND}; ${gpuport_NOT_FOUND_MESSAGE}")\n',
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        ["cmake", "-P", script], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "found: FALSE; gpuport needs CMake 4.0 or newer; this is CMake 3.25.1" in done.stdout
