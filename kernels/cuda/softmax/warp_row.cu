@@ -40,7 +40,7 @@ template <typename T>
 constexpr int kMostCols = sizeof(T) == 8 ? 256 : 2048;
 
 template <int kWarp, typename T, int kLanes, int kPacks, int kRows, int kThreads, bool kEdges, int kWarps>
-GP_KERNEL __launch_bounds__(kThreads, kLeastBlocks<kWarps, kThreads>) warp_row_kernel(Rows<T> rows) {
+GP_KERNEL __launch_bounds__(kThreads, (kLeastBlocks<kWarps, kThreads>)) warp_row_kernel(Rows<T> rows) {
   Warp<kWarp>::require();
   using A = Accum<T>;
   using Group = Warp<kWarp, kLanes>;
