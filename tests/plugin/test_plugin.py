@@ -102,6 +102,10 @@ def test_a_test_without_target_is_told(pytester: pytest.Pytester) -> None:
     [
         ({"backends": ["metal"]}, ValueError, "no backend 'metal'; there are cpu, cuda, hip"),
         ({"backends": "cpu"}, TypeError, "not the one string"),
+        ({"sizes": "abc"}, TypeError, "sizes: a sequence is wanted, not the one string 'abc'"),
+        ({"sizes": 4}, TypeError, "sizes must be a sequence of int, not 4"),
+        ({"sizes": [4, "5"]}, TypeError, "sizes must be a sequence of int; '5' is none"),
+        ({"warp_sizes": "32"}, TypeError, "warp_sizes: a sequence is wanted"),
         ({"sizes": [4, -1]}, ValueError, "negative"),
         ({"sizes": []}, ValueError, "nothing to sweep"),
         ({"backends": ["cuda"], "warp_sizes": [64]}, ValueError, "nothing to sweep"),
@@ -112,6 +116,13 @@ def test_a_wrong_call_is_refused_at_once(
 ) -> None:
     with pytest.raises(error, match=words):
         sweep(**wrong)  # type: ignore[arg-type]
+
+
+def test_without_its_parentheses() -> None:
+    with pytest.raises(TypeError, match=r"write @gpuport.testing.sweep\(\), with parentheses"):
+
+        @sweep
+        def test_it(target: object) -> None: ...
 
 
 def test_other_projects_do_not_load_gpuport(pytester: pytest.Pytester) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeVar
 
 from gpuport.testing.sizes import SMALL_SIZES
 from gpuport.testing.sweeping import targets, why_not
@@ -11,6 +11,7 @@ from gpuport.testing.sweeping import targets, why_not
 if TYPE_CHECKING:
     import pytest
 
+Item = TypeVar("Item", str, int)
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 # The widths that the devices of a backend may have.
@@ -18,6 +19,8 @@ WIDTHS: Final = {"cpu": (32, 64), "cuda": (32,), "hip": (32, 64)}
 
 
 def sweep(
+    test: object = None,
+    /,
     *,
     backends: Iterable[str] = tuple(WIDTHS),
     warp_sizes: Iterable[int] = (32, 64),
@@ -36,13 +39,15 @@ def sweep(
 
     Raises:
         ValueError: no such backend or warp width, a negative size, or nothing to run at all.
-        TypeError: a string in the place of a sequence.
+        TypeError: no sequences of strings and of ints, or `@sweep` without its parentheses.
     """
     import pytest
 
-    if isinstance(backends, str):
-        raise TypeError(f"a sequence of backends is wanted, not the one string {backends!r}")
-    backends, warp_sizes, sizes = tuple(backends), tuple(warp_sizes), tuple(sizes)
+    if test is not None:
+        raise TypeError("sweep is called: write @gpuport.testing.sweep(), with parentheses")
+    backends = _sequence("backends", backends, str)
+    warp_sizes = _sequence("warp_sizes", warp_sizes, int)
+    sizes = _sequence("sizes", sizes, int)
     unknown = [name for name in backends if name not in WIDTHS]
     if unknown:
         raise ValueError(f"there is no backend {unknown[0]!r}; there are {', '.join(WIDTHS)}")
@@ -58,6 +63,18 @@ def sweep(
         return marked
 
     return mark
+
+
+def _sequence(name: str, values: Any, kind: type[Item]) -> tuple[Item, ...]:
+    if isinstance(values, str):
+        raise TypeError(f"{name}: a sequence is wanted, not the one string {values!r}")
+    if not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a sequence of {kind.__name__}, not {values!r}")
+    found = tuple(values)
+    for value in found:
+        if not isinstance(value, SupportsIndex if kind is int else kind):
+            raise TypeError(f"{name} must be a sequence of {kind.__name__}; {value!r} is none")
+    return found
 
 
 def parametrize(
