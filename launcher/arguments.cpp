@@ -22,9 +22,16 @@ const unsigned char* bytes_of_scalar(PyObject* value) {
 }
 
 [[noreturn]] void fail_range(const Parameter& parameter, PyObject* value) {
-  const nb::object text = nb::steal(PyObject_Repr(value));
-  if (!text.is_valid()) throw nb::python_error();
-  fail(PyExc_OverflowError, parameter, std::string(nb::str(text).c_str()) + " does not fit");
+  constexpr std::size_t kShown = 40;  // as many characters as a number of 128 bits has
+  const nb::object shown = nb::steal(PyObject_Repr(value));
+  std::string text;
+  if (shown.is_valid())
+    text = nb::str(shown).c_str();
+  else
+    PyErr_Clear();  // Python writes no number of more than 4300 digits
+  if (text.empty() || text.size() > kShown)
+    text = type_name(value) + " of more than " + std::to_string(kShown) + " digits";
+  fail(PyExc_OverflowError, parameter, text + " does not fit");
 }
 
 [[noreturn]] void fail_type(const Parameter& parameter, PyObject* value, const char* wanted) {
@@ -188,6 +195,8 @@ std::string element_name(Element element) {
       return "uint64 (addresses)";
     case Kind::kVoid:
       return "anything";
+    case Kind::kChar:
+      return "int8 or uint8";
     case Kind::kOther:
       break;
   }

@@ -24,6 +24,7 @@ bool is_fit(const Parameter& parameter, const Array& array) {
     case Kind::kOther:  // whole structs, whatever the array calls their members
       return wanted.size == 0 || array.bytes % wanted.size == 0;
     case Kind::kPointer:
+    case Kind::kChar:  // addresses, and bytes, of whichever sign the array calls them
       return array.element.size == wanted.size &&
              (array.element.kind == Kind::kUnsigned || array.element.kind == Kind::kSigned);
     default:

@@ -34,13 +34,14 @@ nb::object tuple_of(PyObject* arguments, const std::string& kernel) {
 
 using Extent = std::array<unsigned, 3>;
 
-unsigned extent_of(PyObject* value, const char* what, const std::string& kernel) {
+unsigned extent_of(PyObject* value, const char* what, const std::string& kernel,
+                   const char* wanted = "an int or a tuple of up to three") {
   nb::object number;
   if (!PyLong_CheckExact(value)) {
     number = nb::steal(PyNumber_Index(value));
     if (!number.is_valid()) {
       PyErr_Clear();
-      throw nb::type_error((kernel + ": " + what + " must be an int or a tuple of up to three").c_str());
+      throw nb::type_error((kernel + ": " + what + " must be " + wanted).c_str());
     }
     value = number.ptr();
   }
@@ -174,7 +175,8 @@ void Kernel::check(nb::handle arguments) const {
 
 void Kernel::launch(PyObject* grid, PyObject* block, const CallOptions& options) const {
   const Extent blocks = extents_of(grid, "grid", name_), threads = extents_of(block, "block", name_);
-  const unsigned shared = options.shared_mem == nullptr ? 0 : extent_of(options.shared_mem, "shared_mem", name_);
+  const unsigned shared =
+      options.shared_mem == nullptr ? 0 : extent_of(options.shared_mem, "shared_mem", name_, "an int");
   const nb::object arguments = tuple_of(options.arguments, name_);
   Scratch<unsigned char, kUsualBytes> storage(bytes_);
   Scratch<void*, kUsual> addresses(parameters_.size());

@@ -13,7 +13,18 @@ namespace gpuport::launcher {
 namespace nb = nanobind;
 
 // The numbers of python/gpuport/loading/reflect.h.
-enum class Kind : std::uint8_t { kOther, kBool, kSigned, kUnsigned, kFloat, kHalf, kBfloat16, kPointer, kVoid };
+enum class Kind : std::uint8_t {
+  kOther,
+  kBool,
+  kSigned,
+  kUnsigned,
+  kFloat,
+  kHalf,
+  kBfloat16,
+  kPointer,
+  kVoid,
+  kChar  // plain char, behind a pointer
+};
 
 struct Element {
   Kind kind;

@@ -77,7 +77,8 @@ def test_type_errors(saxpy: Kernel, args: tuple[object, ...], words: str) -> Non
         ((1, X, Y, -(2**31) - 1), r"n .*does not fit"),
         ((1, X, Y, 2**70), r"n .*does not fit"),
         ((1e39, X, Y, 4), r"a \(float\): 1e\+39 does not fit"),
-        ((10**400, X, Y, 4), r"a .*does not fit"),
+        ((10**400, X, Y, 4), r"a \(float\): an int of more than 40 digits does not fit$"),
+        ((1, X, Y, 10**5000), r"n \(int\): an int of more than 40 digits does not fit$"),
     ],
 )
 def test_overflow_errors(saxpy: Kernel, args: tuple[object, ...], words: str) -> None:
@@ -149,6 +150,11 @@ def test_configurations(module: Module) -> None:
             module.nothing(1, extents)
     with pytest.raises(TypeError, match="nothing: grid must be an int or a tuple"):
         module.nothing("1", 1)
+    with pytest.raises(TypeError, match=r"nothing: shared_mem must be an int$"):
+        module.nothing(1, 1, (), shared_mem=1.5)
+    for wrong in ({"block": "a"}, {"block": 32, "shared_mem": 1.5}):
+        with pytest.raises(TypeError, match=r"nothing: (block|shared_mem) must be an int, not "):
+            module.nothing.occupancy(**wrong)
     with pytest.raises(TypeError, match="nothing: args must be a tuple or a list"):
         module.nothing(1, 1, X)
     with pytest.raises(ValueError, match="no stream"):
@@ -167,3 +173,50 @@ def test_tensors_and_device_arrays(module: Module, saxpy: Kernel) -> None:
     assert (t == 3.5).all()
     with pytest.raises(TypeError, match="not C-contiguous"):
         saxpy(1, 4, (1, torch.zeros(8)[::2], t, 4))
+
+
+def test_plain_char_is_bytes_of_either_sign() -> None:
+    source = """
+    __global__ void copy(const char* in, char* out) { out[threadIdx.x] = in[threadIdx.x]; }
+    __global__ void of_signed(signed char* p) { *p = -1; }
+    """
+    module = gpuport.load(source, backend="cpu")
+    for dtype in ("i1", "u1"):
+        given, out = np.frombuffer(b"\x00\x7f\x80\xff", dtype), np.zeros(4, dtype)
+        module["copy"](1, 4, (given, out))
+        assert out.tobytes() == given.tobytes()
+    with pytest.raises(TypeError, match="an array of bool given, int8 or uint8 wanted"):
+        module["copy"](1, 4, (given, np.zeros(4, bool)))
+    with pytest.raises(TypeError, match="an array of uint8 given, int8 wanted"):
+        module.of_signed(1, 1, (np.zeros(1, "u1"),))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"headers": ["a"]}, "headers must be a mapping, as a dict, not a value of type list"),
+        ({"headers": {"a": None}}, r"headers\['a'\] must be a string, not None"),
+        ({"headers": {1: "a"}}, "headers must have strings as keys"),
+        ({"defines": ["A"]}, "defines must be a mapping, as a dict, not a value of type list"),
+        ({"options": 3}, "options must be a sequence of strings, not a value of type int"),
+        ({"options": [3]}, "options must hold strings, not a value of type int"),
+        ({"archs": "sm_90"}, "archs must be a sequence of strings, not the one string 'sm_90'"),
+        ({"archs": [90]}, "archs must hold strings"),
+        ({"name_expressions": "k<int>"}, "name_expressions must be a sequence of strings, not the"),
+        ({"include_dirs": "/tmp"}, "include_dirs must be a sequence of paths, not the one string"),
+        ({"include_dirs": [3]}, "include_dirs must hold paths"),
+    ],
+)
+def test_load_names_the_parameter(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        gpuport.load(KERNELS, backend="cpu", **wrong)  # type: ignore[arg-type]
+
+
+def test_load_takes_none_and_refuses_a_missing_folder(tmp_path: Path) -> None:
+    names = ("headers", "defines", "options", "include_dirs", "archs", "name_expressions")
+    gpuport.load(KERNELS, backend="cpu", **dict.fromkeys(names))  # type: ignore[arg-type]
+    gpuport.load(KERNELS, backend="cpu", include_dirs=[tmp_path])
+    with pytest.raises(ValueError, match=r"include_dirs: there is no folder '.*nowhere'"):
+        gpuport.load(KERNELS, backend="cpu", include_dirs=[tmp_path, tmp_path / "nowhere"])
+    with pytest.raises(TypeError, match="source must be a string or a path, not bytes"):
+        gpuport.load(b"x", backend="cpu")  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ def test_what_is_compiled_again(
     assert len(calls) == 4
     # A header that comes to stand in front of another.
     (project / "first").mkdir()
-    assert value_of(project, include_dirs=["first"]) == 6
+    assert value_of(project, include_dirs=[project / "first"]) == 6
     (project / "k.cu").write_text(SOURCE.replace('"value.h"', "<value.h>"))
     folders = [project / "first", project]
     assert value_of(project, include_dirs=folders) == 6

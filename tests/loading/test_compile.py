@@ -109,7 +109,9 @@ def test_options_taken_apart() -> None:
     assert dict(found.macros) == {"X": "", "Y": "2", "Z": None, "W": "a=b", "N": "-1"}
     assert found.rest == ("-O3",)
     assert found.decided() == {"Y": 2, "Z": None, "N": -1}
-    with pytest.raises(TypeError, match="not one string"):
+    with pytest.raises(
+        TypeError, match="options must be a sequence of strings, not the one string"
+    ):
         parse_options("-O3", None)
 
 

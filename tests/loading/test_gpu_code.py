@@ -82,9 +82,9 @@ def test_the_compiler_tells_the_same_everywhere(compiled: gpuport.loading.Module
     cpu = gpuport.load(KERNELS, backend="cpu", name_expressions=TEMPLATES)
     expected = {(k.signature, k.parameters) for k in cpu._record.kernels}
     assert {(k.signature, k.parameters) for k in compiled._record.kernels} == expected
-    variables = {(v.name, v.kind, v.element_size) for v in compiled._record.globals}
+    variables = {(v.name, v.kind, v.element_size, v.shape) for v in compiled._record.globals}
     # One that no kernel uses may have been left out.
-    assert variables >= {("bias", 4, 4), ("counter", 2, 4), ("other", 2, 4)}
+    assert variables >= {("bias", 4, 4, (4,)), ("counter", 2, 4, ()), ("other", 2, 4, ())}
     symbols = [k.symbol for k in compiled._record.kernels]
     assert len(set(symbols)) == len(NAMES) + 1  # put has two
 

@@ -19,10 +19,10 @@ def load(
     backend: str | None = None,
     headers: Mapping[str, str] | None = None,
     defines: Mapping[str, object] | None = None,
-    options: Iterable[str] = (),
-    include_dirs: Sequence[str | os.PathLike[str]] = (),
-    archs: Iterable[str] = (),
-    name_expressions: Iterable[str] = (),
+    options: Iterable[str] | None = (),
+    include_dirs: Sequence[str | os.PathLike[str]] | None = (),
+    archs: Iterable[str] | None = (),
+    name_expressions: Iterable[str] | None = (),
     device: int = 0,
     warp_size: int | None = None,
 ) -> Module:
@@ -50,6 +50,8 @@ def load(
         BackendUnavailableError: there is no compiler, or no device.
         UnsupportedArchError: `archs` holds no code that the device runs.
         OSError: the file cannot be read.
+        TypeError: an argument of another type than these; names the parameter.
+        ValueError: no such backend or architecture, or a folder of `include_dirs` is not there.
     """
     if backend is None:
         backend = default_backend()

@@ -16,7 +16,7 @@ from gpuport._view import Place, require_address
 from gpuport.arrays import kind_of, resolve_stream
 
 # The numbers of reflect.h.
-OTHER, BOOL, SIGNED, UNSIGNED, FLOAT, HALF, BFLOAT16, POINTER, VOID = range(9)
+OTHER, BOOL, SIGNED, UNSIGNED, FLOAT, HALF, BFLOAT16, POINTER, VOID, CHAR = range(10)
 
 _KIND_OF_LETTER = {"b": BOOL, "i": SIGNED, "u": UNSIGNED, "f": FLOAT}
 

@@ -11,7 +11,7 @@ from gpuport.loading.cuda_options import host_options
 from gpuport.loading.entries import Entries, expression_line, find_entries, reflect_text, wrapped
 from gpuport.loading.overlay import write_overlay
 from gpuport.loading.records import GlobalRecord, KernelRecord, ModuleRecord
-from gpuport.loading.reflection import Reflection
+from gpuport.loading.reflection import Reflection, global_record
 from gpuport.loading.request import Project, Request
 
 
@@ -87,7 +87,4 @@ def _global_records(entries: Entries, reflection: Reflection) -> Iterable[Global
     for entry in entries.globals:
         records = reflection.records(f"gpuport_element_{entry.number}")
         if records:
-            kind, size = records[0][1], records[0][5]
-            yield GlobalRecord(
-                entry.variable.qualified, f"gpuport_global_{entry.number}", kind, size
-            )
+            yield global_record(entry.variable.qualified, f"gpuport_global_{entry.number}", records)

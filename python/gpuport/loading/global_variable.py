@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuport.loading.arrays import CHAR
+from gpuport.loading.host_numbers import as_elements
+
 if TYPE_CHECKING:
     from gpuport.loading.loaded_code import Memory
+    from gpuport.loading.records import GlobalRecord
 
 # kind of reflect.h and size -> dtype
 _DTYPES = {
@@ -18,6 +22,7 @@ _DTYPES = {
     (4, 4): "f4",
     (4, 8): "f8",
     (5, 2): "f2",
+    (CHAR, 1): "i1",
 }
 
 
@@ -28,14 +33,14 @@ class GlobalVariable:
     `numpy.uintp(variable.address)`.
     """
 
-    def __init__(
-        self, name: str, address: int, nbytes: int, kind: int, element_size: int, memory: Memory
-    ) -> None:
-        self.name = name
+    def __init__(self, record: GlobalRecord, address: int, nbytes: int, memory: Memory) -> None:
+        self.name = record.name
         self.address = address
         self.nbytes = nbytes
         self._memory = memory
-        self._dtype = _DTYPES.get((kind, element_size), f"V{element_size}")
+        self._dtype = _DTYPES.get((record.kind, record.element_size), f"V{record.element_size}")
+        self._also = (np.dtype("u1"),) if record.kind == CHAR else ()  # plain char is bytes
+        self._shape = record.shape or (-1,)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -43,28 +48,33 @@ class GlobalVariable:
         return np.dtype(self._dtype)
 
     def get(self, dtype: npt.DTypeLike | None = None, stream: int = 0) -> npt.NDArray[Any]:
-        """A copy on the host, one-dimensional, of elements of `dtype`; waits for the stream."""
+        """A copy on the host; waits for the stream.
+
+        It has the extents that the source declares, a variable that is no array has one element.
+        With a `dtype` it is one-dimensional, of such elements.
+        """
         made = np.empty(self.nbytes, np.uint8)
         if self.nbytes:
             self._memory.read(self.address, made, stream)
-        return made.view(self.dtype if dtype is None else dtype)
+        if dtype is not None:
+            return made.view(dtype)
+        return made.view(self.dtype).reshape(self._shape)
 
     def set(self, value: npt.ArrayLike, stream: int = 0) -> None:
-        """Copy an array, or a number for each element, to the device; waits for the stream.
+        """Copy values to the device; waits for the stream.
+
+        Python numbers, and those in a list or a tuple, are converted as for a parameter of a
+        kernel; NumPy's arrays and scalars must be of the variable's dtype. One number is for every
+        element. A struct takes any array of its bytes.
 
         Raises:
-            ValueError: it is larger or smaller than the variable.
-            TypeError: it cannot be converted to the variable's elements without loss of kind.
+            ValueError: more or fewer elements than the variable has.
+            TypeError: another dtype, or a float for an integer.
+            OverflowError: a Python number out of the range of the variable's elements.
         """
-        if isinstance(value, np.ndarray) and self.dtype.kind == "V":
-            data = np.ascontiguousarray(value)
-        else:
-            given = np.asarray(value)
-            if not np.can_cast(given.dtype, self.dtype, "same_kind"):
-                raise TypeError(f"{self.name} holds {self.dtype}, not {given.dtype}")
-            data = np.ascontiguousarray(given, self.dtype)
+        data = as_elements(self.name, value, self.dtype, *self._also)
         if data.ndim == 0:
-            data = np.full(self.nbytes // self.dtype.itemsize, data, self.dtype)
+            data = np.full(self.nbytes // self.dtype.itemsize, data)
         if data.nbytes != self.nbytes:
             raise ValueError(f"{self.name} takes {self.nbytes} bytes, {data.nbytes} given")
         if self.nbytes:

@@ -74,7 +74,18 @@ class Kernel(_launcher.Kernel):
         self._code.set_dynamic_shared(self.function, nbytes)
 
     def occupancy(self, block: int, shared_mem: int = 0) -> int:
-        """How many blocks of that many threads one multiprocessor holds at once."""
+        """How many blocks of that many threads one multiprocessor holds at once.
+
+        Raises:
+            TypeError: no int.
+            ValueError: the kernel has no such block.
+        """
+        for name, value in (("block", block), ("shared_mem", shared_mem)):
+            if not hasattr(value, "__index__"):
+                raise TypeError(f"{self.name}: {name} must be an int, not {value!r}")
+        if not 0 <= int(block) < 2**31 or not 0 <= int(shared_mem) < 2**31:
+            raise ValueError(f"{self.name}: no block has such a number of threads or bytes")
+        block, shared_mem = int(block), int(shared_mem)
         return self._code.occupancy(self.function, block, shared_mem)
 
     def __repr__(self) -> str:
@@ -223,9 +234,7 @@ class Module:
 
         record = records[0]
         address, nbytes = self._code.variable(record)
-        return GlobalVariable(
-            record.name, address, nbytes, record.kind, record.element_size, self._code
-        )
+        return GlobalVariable(record, address, nbytes, self._code)
 
     def __getattr__(self, name: str) -> AnyKernel:
         # Python asks for names of its own, and for ours before they are set in a copy.

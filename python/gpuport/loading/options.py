@@ -11,6 +11,8 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gpuport.loading.request_arguments import strings_of
+
 _INCLUDE = ("-I", "--include-path", "-isystem")
 _DEFINE = ("-D", "--define-macro")
 _UNDEFINE = ("-U", "--undefine-macro")
@@ -42,17 +44,8 @@ class Options(NamedTuple):
 
 
 def parse_options(options: Iterable[str], defines: Mapping[str, object] | None) -> Options:
-    """Take options apart; `defines` come after the macros among the options, and win.
-
-    Raises:
-        TypeError: an option that is no string, or a single string in the place of a list.
-    """
-    if isinstance(options, str):
-        raise TypeError("options must be a sequence of strings, not one string")
-    words = list(options)
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"an option must be a string, not {word!r}")
+    """Take options apart; `defines` come after the macros among the options, and win."""
+    words = list(strings_of("options", options))
     folders: list[str] = []
     macros: dict[str, str | None] = {}
     rest: list[str] = []

@@ -34,12 +34,13 @@ class KernelRecord(NamedTuple):
 
 
 class GlobalRecord(NamedTuple):
-    """A variable of the device, and the element that it is made of."""
+    """A variable of the device, the element that it is made of, and the extents of an array."""
 
     name: str
     symbol: str
     kind: int
     element_size: int
+    shape: tuple[int, ...] = ()
 
 
 class ModuleRecord(NamedTuple):
@@ -59,7 +60,10 @@ class ModuleRecord(NamedTuple):
                 KernelRecord(name, symbol, tuple(Parameter(*p) for p in parameters))
                 for name, symbol, parameters in kernels
             ),
-            tuple(GlobalRecord(*variable) for variable in variables),
+            tuple(
+                GlobalRecord(name, symbol, kind, size, tuple(shape))
+                for name, symbol, kind, size, shape in variables
+            ),
             compiler,
             files,
         )

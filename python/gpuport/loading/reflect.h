@@ -17,7 +17,8 @@ enum Kind : unsigned char {
   kHalf,
   kBfloat16,
   kPointer,
-  kVoid
+  kVoid,
+  kChar  // plain char behind a pointer: bytes, of either sign
 };
 
 struct Record {
@@ -89,6 +90,13 @@ struct Plain<const volatile T> {
   static constexpr bool is_const = true;
 };
 
+template <typename T>
+struct PointeeKind : KindOf<T> {};
+template <>
+struct PointeeKind<char> {
+  static constexpr Kind value = kChar;
+};
+
 // Of void and of a type that is only declared: 0.
 template <typename T>
 __host__ __device__ constexpr unsigned size_of(char (*)[sizeof(T)]) {
@@ -110,7 +118,7 @@ struct RecordOf<T*> {
   using Element = typename Plain<T>::type;
   __host__ __device__ static constexpr Record make() {
     return {kPointer,
-            KindOf<Element>::value,
+            PointeeKind<Element>::value,
             Plain<T>::is_const,
             0,
             unsigned(sizeof(T*)),
@@ -128,12 +136,27 @@ struct Parameters<void (*)(Types...)> {
   __host__ __device__ static constexpr Table<sizeof...(Types)> make() { return {{RecordOf<Types>::make()...}}; }
 };
 
+// The element of a variable and, in records whose size tells them, the extents of an array of it.
 template <typename T>
 struct ElementOf {
-  __host__ __device__ static constexpr Table<1> make() { return {{RecordOf<T*>::make()}}; }
+  static constexpr unsigned kRank = 0;
+  __host__ __device__ static constexpr void put(Record* element, Record*) { *element = RecordOf<T*>::make(); }
 };
 template <typename T, decltype(sizeof(0)) kCount>
-struct ElementOf<T[kCount]> : ElementOf<T> {};
+struct ElementOf<T[kCount]> {
+  static constexpr unsigned kRank = ElementOf<T>::kRank + 1;
+  __host__ __device__ static constexpr void put(Record* element, Record* extents) {
+    extents->size = unsigned(kCount);
+    ElementOf<T>::put(element, extents + 1);
+  }
+};
+
+template <typename T>
+__host__ __device__ constexpr Table<1 + ElementOf<T>::kRank> make_element() {
+  Table<1 + ElementOf<T>::kRank> table{};
+  ElementOf<T>::put(table.record, table.record + 1);
+  return table;
+}
 
 }  // namespace reflect
 }  // namespace gpuport
@@ -148,11 +171,11 @@ struct ElementOf<T[kCount]> : ElementOf<T> {};
   }
 
 // The variable's element, in the place of a pointer to it.
-#define GPUPORT_ELEMENT(number, specifiers, variable)                      \
-  extern "C" {                                                             \
-  extern specifiers ::gpuport::reflect::Table<1> gpuport_element_##number; \
-  specifiers ::gpuport::reflect::Table<1> gpuport_element_##number =       \
-      ::gpuport::reflect::ElementOf<decltype(variable)>::make();           \
+#define GPUPORT_ELEMENT(number, specifiers, variable)                                                          \
+  extern "C" {                                                                                                 \
+  extern specifiers decltype(::gpuport::reflect::make_element<decltype(variable)>()) gpuport_element_##number; \
+  specifiers decltype(::gpuport::reflect::make_element<decltype(variable)>()) gpuport_element_##number =       \
+      ::gpuport::reflect::make_element<decltype(variable)>();                                                  \
   }
 
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)

@@ -106,9 +106,14 @@ def device_records(
         if records:
             found = names.get(f"&{qualified}") or _variable_symbol(qualified, readable)
             if found:
-                kind, size = records[0][1], records[0][5]
-                variables.append(GlobalRecord(qualified, found, kind, size))
+                variables.append(global_record(qualified, found, records))
     return tuple(kernels), tuple(variables)
+
+
+def global_record(name: str, symbol: str, records: list[tuple[int, ...]]) -> GlobalRecord:
+    """A variable by its records: the first is of its element, each further one of an extent."""
+    element, *extents = records
+    return GlobalRecord(name, symbol, element[1], element[5], tuple(e[3] for e in extents))
 
 
 def _plain(name: str) -> str:

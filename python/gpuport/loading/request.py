@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gpuport.loading.hashing import blake2b
 from gpuport.loading.options import Options, parse_options
+from gpuport.loading.request_arguments import folders_of, mapping_of, strings_of, texts_of
 
 SOURCE_NAME = "<source>"
 # Headers that were passed as text stand in a folder of this name, which no disk has.
@@ -53,33 +54,39 @@ def make_request(
     backend: str,
     headers: Mapping[str, str] | None = None,
     defines: Mapping[str, object] | None = None,
-    options: Iterable[str] = (),
-    include_dirs: Sequence[str | os.PathLike[str]] = (),
-    archs: Iterable[str] = (),
-    name_expressions: Iterable[str] = (),
+    options: Iterable[str] | None = (),
+    include_dirs: Sequence[str | os.PathLike[str]] | None = (),
+    archs: Iterable[str] | None = (),
+    name_expressions: Iterable[str] | None = (),
 ) -> Request:
-    """Read the source; a `str` with a newline in it is source text, anything else a path."""
+    """Read the source; a `str` with a newline in it is source text, anything else a path.
+
+    Raises what `gpuport.load` says of its arguments.
+    """
+    parsed = parse_options(options or (), mapping_of("defines", defines))
+    texts = texts_of("headers", headers)
+    named = strings_of("archs", archs)
+    expressions = strings_of("name_expressions", name_expressions)
+    given = folders_of("include_dirs", include_dirs)
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"source must be a string or a path, not {type(source).__name__}")
     if isinstance(source, str) and "\n" in source:
         name, text = SOURCE_NAME, source.encode("utf-8", "surrogateescape")
     else:
         name = os.fspath(source)
         with open(name, "rb") as file:
             text = file.read()
-    parsed = parse_options(options, defines)
-    folders = (*(os.fspath(folder) for folder in include_dirs), *parsed.folders)
+    folders = (*given, *parsed.folders)
     if backend != "cuda":  # in CUDA's own folder are headers that only NVIDIA's compilers take
         folders = tuple(f for f in folders if not os.path.exists(f"{f}/cuda_runtime_api.h"))
-    for word in (archs, name_expressions):
-        if isinstance(word, str):
-            raise TypeError(f"a sequence of strings is wanted, not the one string {word!r}")
     return Request(
         backend,
         name,
         text,
-        {key: value.encode("utf-8", "surrogateescape") for key, value in (headers or {}).items()},
+        texts,
         Options(folders, parsed.macros, parsed.rest),
-        tuple(archs),
-        tuple(dict.fromkeys(name_expressions)),
+        named,
+        tuple(dict.fromkeys(expressions)),
     )
 
 
