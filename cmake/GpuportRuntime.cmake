@@ -5,7 +5,7 @@ set(GPUPORT_CUDA_LANGUAGE CUDA)
 set(GPUPORT_HIP_LANGUAGE HIP)
 set(GPUPORT_CPU_PRELUDE -D__CUDACC__=1 "SHELL:-include cuda_runtime.h")
 set(GPUPORT_CUDA_PRELUDE "")
-set(GPUPORT_HIP_PRELUDE "SHELL:-include hip/hip_runtime.h")
+set(GPUPORT_HIP_PRELUDE "SHELL:-include hip/hip_runtime.h" "SHELL:-include gpuport_hip.h")
 
 # The architectures of one file side by side: the longest file would otherwise run alone at the end.
 set(GPUPORT_CUDA_OPTIONS -lineinfo --expt-relaxed-constexpr --threads=2)
@@ -34,6 +34,9 @@ function(gpuport_backend_library backend)
   elseif(backend STREQUAL "hip")
     target_compile_definitions(gpuport_backend_hip INTERFACE GP_TARGET_AMD=1 __HIP_PLATFORM_AMD__=1)
     target_include_directories(gpuport_backend_hip SYSTEM INTERFACE "${GPUPORT_HIP_INCLUDE}")
+    if(GPUPORT_PACKAGE_DIR)  # for the sources of others, as the prelude; our own do without
+      target_include_directories(gpuport_backend_hip SYSTEM INTERFACE "${GPUPORT_PACKAGE_DIR}/include/hip")
+    endif()
     target_link_libraries(gpuport_backend_hip INTERFACE "${GPUPORT_HIP_LIBRARY}" Threads::Threads)
   endif()
 endfunction()

@@ -80,7 +80,7 @@ def copy_project(folder: Path) -> Path:
     ]
     for name in ("cmake", "kernels/cpu", "launcher", *python):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    (folder / "kernels/hip").mkdir()
+    shutil.copytree(ROOT / "kernels/hip/include", folder / "kernels/hip/include")
     for table in (ROOT / "kernels/hip").glob("*.toml"):
         shutil.copy(table, folder / "kernels/hip")
     shutil.copytree(ROOT / "tests/build/mini/kernels/cuda", folder / "kernels/cuda")

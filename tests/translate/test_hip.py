@@ -248,3 +248,14 @@ def test_macros_with_launches_and_continued_lines() -> None:
     )
     expected = source.replace("cudaError_t", "hipError_t").replace("cudaSuccess", "hipSuccess")
     assert hipify(source).text == expected
+
+
+def test_what_the_header_of_our_own_gives_is_a_warning() -> None:
+    text, findings = hipify("a = __ldcs(p);\n__trap();\nown::__trap();\n__ldcv(p);\n", strict=False)
+    assert text == "a = __ldcs(p);\n__trap();\nown::__trap();\n__ldcv(p);\n"
+    assert [(f.rule, f.severity, f.line) for f in findings] == [
+        ("compat-header", "warning", 1),
+        ("compat-header", "warning", 2),
+        ("no-hip-name", "error", 4),
+    ]
+    assert "gpuport_hip.h" in findings[0].message

@@ -18,6 +18,9 @@ from gpuport.loading.records import ModuleRecord
 from gpuport.loading.reflection import Reflection, device_records
 from gpuport.loading.request import Project, Request
 
+# gpuport_hip.h, and headers of HIP that older versions lack.
+COMPAT = Path(__file__).parent.parent / "include" / "hip"
+
 
 def compile_module(
     request: Request, project: Project, archs: Sequence[str], tools: Tools, folder: Path
@@ -55,6 +58,7 @@ def _compile_one(
         *(f"--offload-arch={arch}", "-std=c++20", "-O3", "-DGP_TARGET_AMD=1"),
         *request.options.macro_flags(),
         *overlay.include_flags(),
+        *("-idirafter", str(COMPAT)),
         *host_options(request.options.rest),
     ]
     if tools.clang is not None:
@@ -65,6 +69,7 @@ def _compile_one(
             "--cuda-device-only",
             "--no-gpu-bundle-output",
             *tools.flags,
+            f"-include{COMPAT}/gpuport_hip.h",
             *flags,
         ]
         command += [str(overlay.main), "-o", str(output)]
@@ -75,7 +80,7 @@ def _compile_one(
         compiled = rtc.compile_program(
             tools.hiprtc,
             rtc.HIPRTC,
-            overlay.main.read_bytes(),
+            b'#include "gpuport_hip.h"\n' + overlay.main.read_bytes(),
             request.name,
             {},
             flags,

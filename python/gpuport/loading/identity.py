@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from functools import cache
 
-FOLDERS = ("translate", "loading")
+FOLDERS = ("translate", "loading", "include/hip", "include/hip/gpuport_hip", "include/hip/hip")
 
 
 def file_identities(paths: Iterable[str | os.PathLike[str]]) -> list[str]:

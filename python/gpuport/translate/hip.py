@@ -121,9 +121,11 @@ def _translate_name(source: Source, names: NameTable, start: int, end: int) -> N
             source.replace(start, end, meaning.hip)
     elif meaning.unsupported and not _is_users(source.live, names, start, end):
         _report_missing(source, names, name, start)
-    if meaning.warning:
+    if meaning.warning and not (
+        meaning.rule == "compat-header" and _is_users(source.live, names, start, end)
+    ):
         source.report(
-            "warp-mask",
+            meaning.rule,
             start,
             f"'{name}': {meaning.warning}",
             "",

@@ -11,15 +11,23 @@ from typing import Any, NamedTuple
 from .naming import regular_name
 
 TABLE_NAME = "hipify.toml"
+COMPAT = (
+    "HIP lacks this; gpuport_hip.h, which gpuport.load, gpuport build and gpuport_add_module "
+    "include, has it"
+)
 DEFAULT_HINT = "put it in a branch of its own, #if defined(GP_TARGET_CUDA), or do without"
 
 
 class Meaning(NamedTuple):
-    """What the table says about a CUDA name: its HIP name, or that HIP has none, and a warning."""
+    """What the table says about a CUDA name: its HIP name, or that HIP has none, and a warning.
+
+    `rule` is what the warning is found under.
+    """
 
     hip: str | None
     unsupported: bool
     warning: str = ""
+    rule: str = "warp-mask"
 
 
 class NameTable:
@@ -31,6 +39,7 @@ class NameTable:
         self._unsupported: set[str] = set()
         self._patterns: list[str] = []
         self._warnings: dict[str, str] = {}
+        self._compat: set[str] = set()
         self._hints: dict[str, str] = {}
         self._meanings: dict[str, Meaning | None] = {}
         self._odd: list[str] | None = None
@@ -67,6 +76,9 @@ class NameTable:
         for namespace, members in self.unsupported_members.items():
             members.update(table.get(namespace, {}).get("unsupported", "").split())
         self._warnings.update(table.get("warnings", {}))
+        for name in table.get("compat", {}).get("names", "").split():
+            self._forget(name)
+            self._compat.add(name)
         self._hints.update(table.get("hints", {}))
 
     def _add_names(self, group: dict[str, Any]) -> None:
@@ -86,7 +98,7 @@ class NameTable:
 
     def _forget(self, name: str) -> None:
         self._renamed.pop(name, None)
-        for known in (self._regular, self._unsupported, self.plain):
+        for known in (self._regular, self._unsupported, self.plain, self._compat):
             known.discard(name)
 
     def _forget_header(self, name: str) -> None:
@@ -107,6 +119,8 @@ class NameTable:
             return Meaning(self._renamed[name], False)
         if name in self._regular:
             return Meaning(regular_name(name), False)
+        if name in self._compat:
+            return Meaning(None, False, COMPAT, "compat-header")
         for pattern, warning in self._warnings.items():
             if re.fullmatch(pattern, name, re.ASCII):
                 return Meaning(None, False, warning)
@@ -140,7 +154,7 @@ class NameTable:
 
     def cuda_names(self) -> list[str]:
         """Every CUDA name that the table knows by itself, not by a pattern."""
-        return [*self._renamed, *self._regular, *self._unsupported, *self.plain]
+        return [*self._renamed, *self._regular, *self._unsupported, *self.plain, *self._compat]
 
 
 def table_path() -> Path:

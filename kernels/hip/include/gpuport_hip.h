@@ -1,0 +1,15 @@
+// What CUDA code uses and HIP lacks or calls otherwise. gpuport.load, gpuport build and gpuport_add_module include it
+// before the translated source; others may.
+#pragma once
+
+#if !defined(__HIPCC_RTC__)  // hiprtc has the runtime's header built in
+#include <hip/hip_runtime.h>
+#endif
+
+#if defined(__HIP_PLATFORM_AMD__) || defined(__HIPCC_RTC__)
+// In this order: votes and shuffles first.
+#include "gpuport_hip/warp.h"
+
+#include "gpuport_hip/matching.h"
+#include "gpuport_hip/memory.h"
+#endif

@@ -1,0 +1,59 @@
+// Loads and stores with a cache hint, atomics that older HIP lacks, and what stops or delays a thread.
+#pragma once
+
+namespace gpuport_hip {
+
+template <typename T>
+struct As {
+  using Type = T;
+};
+
+template <typename T>
+struct OnlySigned {};
+template <>
+struct OnlySigned<long long> {
+  using Type = long long;
+};
+
+}  // namespace gpuport_hip
+
+// A hint changes no value: a plain access is right. The value of a store converts to what is pointed to, as in CUDA.
+#define GPUPORT_HIP_LOAD(name)               \
+  template <typename T>                      \
+  __device__ inline T name(const T* place) { \
+    return *place;                           \
+  }
+#define GPUPORT_HIP_STORE(name)                                                    \
+  template <typename T>                                                            \
+  __device__ inline void name(T* place, typename gpuport_hip::As<T>::Type value) { \
+    *place = value;                                                                \
+  }
+GPUPORT_HIP_LOAD(__ldca)
+GPUPORT_HIP_LOAD(__ldcg)
+GPUPORT_HIP_LOAD(__ldcs)
+GPUPORT_HIP_LOAD(__ldlu)
+GPUPORT_HIP_STORE(__stcg)
+GPUPORT_HIP_STORE(__stcs)
+GPUPORT_HIP_STORE(__stwb)
+GPUPORT_HIP_STORE(__stwt)
+#undef GPUPORT_HIP_LOAD
+#undef GPUPORT_HIP_STORE
+
+// Templates, so that HIP's own are taken where it has them.
+template <typename T>
+__device__ inline typename gpuport_hip::OnlySigned<T>::Type atomicMin(T* place,
+                                                                      typename gpuport_hip::As<T>::Type value) {
+  return __hip_atomic_fetch_min(place, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <typename T>
+__device__ inline typename gpuport_hip::OnlySigned<T>::Type atomicMax(T* place,
+                                                                      typename gpuport_hip::As<T>::Type value) {
+  return __hip_atomic_fetch_max(place, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+__device__ inline void __trap() { __builtin_trap(); }
+
+// A step is 64 cycles, less than 64 ns from 1 GHz on; CUDA allows anything from nothing to twice the time.
+__device__ inline void __nanosleep(unsigned nanoseconds) {
+  for (unsigned left = nanoseconds / 64; left != 0; --left) __builtin_amdgcn_s_sleep(1);
+}

@@ -1,0 +1,92 @@
+"""CUDA code as outsiders write it reaches HIP unchanged: what gpuport_hip.h gives, compiled."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import gpuport
+from gpuport.loading import hip
+from gpuport.loading.hip_toolchain import find_tools
+from gpuport.translate import hipify
+
+ARCHS = ("gfx90a", "gfx1030")  # waves of 64 and of 32 lanes
+
+SUM = """\
+__inline__ __device__ float warp_sum(float v) {
+  for (int offset = warpSize / 2; offset > 0; offset /= 2)
+    v += __shfl_down_sync(0xffffffff, v, offset);
+  return __shfl_sync(0xffffffff, v, 0);
+}
+__global__ void k(const float* x, float* out, double* wide) {
+  float v = warp_sum(x[threadIdx.x]);
+  v += __shfl_xor_sync(~0u, v, 1) + __shfl_up_sync(-1, v, 1, 16);
+  wide[threadIdx.x] = __shfl_xor_sync(0xffffffffffffffffull, wide[threadIdx.x], 2);
+  __syncwarp();
+  if (threadIdx.x == 0) *out = v;
+}
+"""
+COMPACT = """\
+__global__ void k(const int* x, int* out, int* count) {
+  int v = x[threadIdx.x], lane = threadIdx.x % 32;
+  unsigned taken = __ballot_sync(__activemask(), v > 0);
+  if (v > 0) out[__popc(taken & ((1u << lane) - 1))] = v;
+  if (lane == 0) *count = __popc(__ballot_sync(0xffffffff, v > 0)) + __ffs(__activemask());
+}
+"""
+VOTES = """\
+__global__ void k(const int* x, int* out) {
+  int v = x[threadIdx.x], same = 0;
+  if (__any_sync(0xffffffff, v > 3) && !__all_sync(0xffffffffu, v)) out[0] = 1;
+  out[1] = __uni_sync(0xff, v) + __match_any_sync(0xffffffff, v) + same;
+  out[2] = __match_all_sync(0xffffffff, 0.5 * v, &same) != 0;
+  out[3] = __reduce_add_sync(0xffffffff, v) + __reduce_max_sync(0xffffffffull, unsigned(v));
+  out[4] = __reduce_or_sync(0xf, v) + same;
+}
+"""
+REST = """\
+#include <math_constants.h>
+__global__ void k(const float4* x, float4* out, long long* least, double* d) {
+  __stcs(out, __ldcs(x));
+  __stwt(d, 1);
+  __stcg(d + 1, __ldcg(d) + __ldca(d) + CUDART_PI + CUDART_INF_F);
+  atomicMin(least, 3);
+  atomicMax(least + 1, (long long)threadIdx.x);
+  if (*least == 7) __trap();
+  __nanosleep(100);
+}
+"""
+SOURCES = pytest.mark.parametrize(
+    "source", [SUM, COMPACT, VOTES, REST], ids=["sum", "compact", "votes", "rest"]
+)
+
+
+@SOURCES
+def test_compiles_for_waves_of_both_widths(source: str) -> None:
+    tools = find_tools()
+    if tools.clang is None:
+        pytest.skip(f"no HIP compiler is here: {tools.reason}")
+    module = gpuport.load(source, backend="hip", archs=ARCHS)
+    assert (module.kernels, module.archs) == (("k",), ARCHS)
+
+
+@SOURCES
+def test_compiles_with_the_headers_of_hip_7(source: str, tmp_path: Path) -> None:
+    """They have the names, and refuse a mask of 32 bits."""
+    headers, bitcode = (
+        os.environ.get(name, "") for name in ("GPUPORT_HIP7_INCLUDE", "GPUPORT_AMD_BITCODE")
+    )
+    if shutil.which("clang++-19") is None or not Path(headers, "hip/hip_version.h").is_file():
+        pytest.skip("clang++-19 is not here, or GPUPORT_HIP7_INCLUDE is not set; see .ci/run")
+    code = tmp_path / "k.hip"
+    code.write_text(hipify(source).text)
+    command = ["clang++-19", "-x", "hip", "-std=c++20", "-O1", "--rocm-path=/usr", "-I", headers]
+    command += [f"--rocm-device-lib-path={bitcode}", "-idirafter", str(hip.COMPAT)]
+    command += ["-include", f"{hip.COMPAT}/gpuport_hip.h", "--cuda-device-only", "-c", str(code)]
+    command += ["--offload-arch=gfx942", "--offload-arch=gfx1100", "-o", str(tmp_path / "k.o")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
