@@ -170,3 +170,25 @@ def test_a_compiler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(gpuport.BackendUnavailableError, match="no C\\+\\+ compiler"):
         value_of(WRITE, defines={"VALUE": 1})
+
+
+MASKS = """
+__global__ void masks(long long* out) {
+  const int lane = threadIdx.x;
+  int equal = 0;
+  long long sum = __shfl_xor_sync(-1, lane, 1) + __shfl_down_sync(~0, lane, 0);
+  sum += __shfl_sync(0xffffffffffffffffull, 5, 0);
+  sum += __all_sync(-1, 1) + __any_sync(-1, lane == 3) + __reduce_add_sync(~0, 1);
+  __match_all_sync(-1, 7, &equal);
+  __syncwarp(-1);
+  out[lane] = sum + equal + __popcll(__ballot_sync(~0ull, 1));
+}
+"""
+
+
+@pytest.mark.parametrize("width", [32, 64])
+def test_a_mask_of_all_ones_names_the_whole_warp(width: int) -> None:
+    out = np.zeros(width, "i8")
+    gpuport.load(MASKS, backend="cpu", warp_size=width).masks(1, width, (out,))
+    lanes = np.arange(width)
+    np.testing.assert_array_equal(out, (lanes ^ 1) + lanes + 5 + 3 + 2 * width)

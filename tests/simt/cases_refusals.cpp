@@ -80,8 +80,8 @@ __global__ void not_in_mask_kernel() {
 }
 REFUSED(not_in_mask, 1, 64)
 
-__global__ void mask_past_warp_kernel() { __any_sync(~0ull, 1); }
-REFUSED(mask_past_warp, 1, 64)
+__global__ void mask_of_all_ones_kernel() { __any_sync(~0ull, 1); }
+REFUSED(mask_of_all_ones, 1, 64)
 
 __global__ void mask_past_block_kernel() { __syncwarp(0xffffffff); }
 REFUSED(mask_past_block, 1, 20)

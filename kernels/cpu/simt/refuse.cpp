@@ -68,9 +68,7 @@ void refuse_overflow() {
 }
 
 void refuse_mask(LaneMask mask, const char* operation, Site site) {
-  const LaneMask warp = ~LaneMask(0) >> (kMaxLanes - unsigned(warpSize));
   const std::string names = "its mask names lanes " + lanes_text(mask);
-  if ((mask & ~warp) != 0) refuse(operation, site, names + ", a warp has " + std::to_string(warpSize));
   if ((mask & ~current_warp->full) != 0)
     refuse(operation, site, names + ", the block has only lanes " + lanes_text(current_warp->full) + " in this warp");
   refuse(operation, site, names + " and not the calling lane");

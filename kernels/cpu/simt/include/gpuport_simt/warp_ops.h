@@ -12,6 +12,13 @@
 
 namespace gpuport::simt {
 
+// The lanes that a mask names. CUDA's parameter has 32 bits: where a warp has no more lanes, `-1` is all of them.
+__forceinline__ LaneMask named_lanes(const Warp* warp, LaneMask mask) {
+  if (mask == warp->full) [[likely]]
+    return mask;
+  return mask & (~LaneMask(0) >> (kMaxLanes - unsigned(warpSize)));
+}
+
 inline void check_mask(const Warp* warp, unsigned lane, LaneMask mask, const char* operation, Site site) {
   if ((mask & ~warp->full) != 0 || (mask >> lane & 1) == 0) refuse_mask(mask, operation, site);
 }
@@ -26,6 +33,7 @@ __forceinline__ T exchange(LaneMask mask, const T& value, unsigned source, Op in
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Slot), "a shuffle moves 1 to 16 plain bytes");
   Warp* const warp = current_warp;
   const unsigned lane = current_lane;
+  mask = named_lanes(warp, mask);
   T result;
   if (mask == warp->full) [[likely]] {
     if ((mask >> source & 1) == 0) [[unlikely]]
@@ -65,6 +73,7 @@ auto fold_lanes(LaneMask mask, T value, Op intrinsic, const char* operation, Sit
   using Result = decltype(fold_slots<Fold, T>(nullptr, 0, 0));
   Warp* const warp = current_warp;
   const unsigned lane = current_lane;
+  mask = named_lanes(warp, mask);
   if (mask == warp->full) {
     Slot* const slots = warp->exchange[warp->phase];
     std::memcpy(slots[lane].bytes, &value, sizeof(T));
@@ -148,6 +157,7 @@ struct BitXor {
 __forceinline__ LaneMask ballot(LaneMask mask, bool predicate, Op intrinsic, const char* operation, Site site) {
   Warp* const warp = current_warp;
   const unsigned lane = current_lane;
+  mask = named_lanes(warp, mask);
   if (mask == warp->full) [[likely]] {
     LaneMask* const vote = &warp->vote[warp->phase];
     *vote |= LaneMask(predicate) << lane;
@@ -220,6 +230,7 @@ __forceinline__ int __any_sync(unsigned long long mask, int predicate,
 }
 __forceinline__ int __all_sync(unsigned long long mask, int predicate,
                                gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  mask = gpuport::simt::named_lanes(gpuport::simt::current_warp, mask);
   return gpuport::simt::ballot(mask, predicate != 0, gpuport::simt::Op::kAll, "__all_sync", site) == mask;
 }
 
@@ -230,6 +241,7 @@ inline unsigned long long __activemask(gpuport::simt::Site site = gpuport::simt:
 inline void __syncwarp(unsigned long long mask, gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::Warp* const warp = gpuport::simt::current_warp;
   const unsigned lane = gpuport::simt::current_lane;
+  mask = gpuport::simt::named_lanes(warp, mask);
   if (mask == warp->full) return gpuport::simt::wait_warp(gpuport::simt::Op::kSync, site);
   gpuport::simt::check_mask(warp, lane, mask, "__syncwarp", site);
   gpuport::simt::wait_group(mask, gpuport::simt::Op::kSync, lane, gpuport::simt::resolve_shuffle, site);
@@ -263,6 +275,7 @@ inline unsigned long long __match_any_sync(unsigned long long mask, T value,
 template <typename T>
 inline unsigned long long __match_all_sync(unsigned long long mask, T value, int* all_equal,
                                            gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  mask = gpuport::simt::named_lanes(gpuport::simt::current_warp, mask);
   const unsigned long long same = gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(
       mask, value, gpuport::simt::Op::kMatchAll, "__match_all_sync", site);
   *all_equal = same == mask;
