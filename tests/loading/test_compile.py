@@ -192,3 +192,42 @@ def test_a_mask_of_all_ones_names_the_whole_warp(width: int) -> None:
     gpuport.load(MASKS, backend="cpu", warp_size=width).masks(1, width, (out,))
     lanes = np.arange(width)
     np.testing.assert_array_equal(out, (lanes ^ 1) + lanes + 5 + 3 + 2 * width)
+
+
+NAMES = [*"TABabxin", "Block", "Warp", "self", "value", "lane", "Kernel", "index", "site", "count"]
+NAMES += ["block", "grid", "Record", "Kind", "type", "make", "Element", "name", "call", "Entry"]
+COLLIDING = "__device__ TYPE seen[2];\n__global__ void k(TYPE* p, int rest) { *p = rest; }\n"
+
+
+def test_a_source_may_define_names_of_the_runtime_s_headers() -> None:
+    lines = "".join(f"#define {name} {'float' if name == 'T' else 3}\n" for name in NAMES)
+    out = np.zeros(1, "f4")
+    gpuport.load(lines + COLLIDING.replace("TYPE", "T"), backend="cpu").k(1, 1, (out, 5))
+    assert out[0] == 5
+
+
+def test_defines_may_be_names_of_the_runtime_s_headers() -> None:
+    defines = {name: "float" if name == "T" else 3 for name in NAMES}
+    out = np.zeros(1, "f4")
+    source = COLLIDING.replace("TYPE", "T") + "#if A != 3\n#error no A\n#endif\n"
+    gpuport.load(source, backend="cpu", defines=defines).k(1, 1, (out, 5))
+    assert out[0] == 5
+    with pytest.raises(gpuport.CompileError, match=r"<source>:3:.*oops"):
+        gpuport.load(
+            COLLIDING.replace("TYPE", "T") + "int y = oops;\n", backend="cpu", defines=defines
+        )
+
+
+@pytest.mark.parametrize(("backend", "arch"), [("cuda", "sm_90"), ("hip", "gfx90a")])
+def test_colliding_names_on_gpus(backend: str, arch: str) -> None:
+    names = ("T", "Kernel", "Record", "Element", "Kind")
+    defines = {name: "float" if name == "T" else 3 for name in names}
+    lines = "".join(f"#define {name} {value}\n" for name, value in defines.items())
+    try:
+        first = gpuport.load(lines + COLLIDING.replace("TYPE", "T"), backend=backend, archs=[arch])
+        second = gpuport.load(
+            COLLIDING.replace("TYPE", "T"), backend=backend, archs=[arch], defines=defines
+        )
+    except gpuport.BackendUnavailableError as error:
+        pytest.skip(str(error))
+    assert first.kernels == second.kernels == ("k",)

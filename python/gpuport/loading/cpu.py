@@ -8,7 +8,7 @@ from pathlib import Path
 from gpuport.loading.compiling import run_compiler
 from gpuport.loading.cpu_toolchain import LIBRARY, MODULE_FILE, host_compiler, runtime_folder
 from gpuport.loading.cuda_options import host_options
-from gpuport.loading.entries import Entries, expression_line, find_entries, reflect_text, wrapped
+from gpuport.loading.entries import Entries, expression_line, find_entries, prelude, wrapped
 from gpuport.loading.overlay import write_overlay
 from gpuport.loading.records import GlobalRecord, KernelRecord, ModuleRecord
 from gpuport.loading.reflection import Reflection, global_record
@@ -30,13 +30,16 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
     output = folder / MODULE_FILE
     runtime = runtime_folder()
     headers = f"{runtime}/include/simt"
+    first = folder / "prelude.h"
+    lines = ["#include <gpuport_simt/entry.h>", *prelude(request.options), ""]
+    first.write_text("\n".join(lines), encoding="utf-8", errors="surrogateescape")
     command = [
         *compiler.command,
         *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt"),
         *("-D__CUDACC__=1", "-DGP_TARGET_CPU=1", "-DGPUPORT_SIMT_LIBRARY=1"),
-        *request.options.macro_flags(),
+        *request.options.early_flags(),
         *overlay.include_flags(),
-        *("-isystem", headers, "-include", f"{headers}/cuda_runtime.h"),
+        *("-isystem", headers, "-include", f"{headers}/cuda_runtime.h", "-include", str(first)),
         *("-x", "c++", str(overlay.main), "-x", "none"),
         *("-o", str(output), f"-L{runtime}", f"-l:{LIBRARY}", "-pthread", "-Wl,-z,defs"),
         *host_options(request.options.rest),
@@ -53,8 +56,6 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
 
 def _tail(entries: Entries) -> Iterable[str]:
     yield '#line 1 "<gpuport>"'
-    yield "#include <gpuport_simt/entry.h>"
-    yield reflect_text()
     specifiers = '__attribute__((visibility("default")))'
     for entry in entries.kernels:
         yield from expression_line(entry)

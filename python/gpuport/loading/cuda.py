@@ -12,7 +12,7 @@ from gpuport.errors import CompileError
 from gpuport.loading import rtc
 from gpuport.loading.compiling import run_compiler
 from gpuport.loading.cuda_toolchain import Tools
-from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions
+from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions, prelude
 from gpuport.loading.records import ModuleRecord
 from gpuport.loading.reflection import PtxReflection, Reflection, device_records
 from gpuport.loading.request import VIRTUAL, Project, Request
@@ -127,7 +127,7 @@ def _with_nvrtc(
     options = [
         f"--gpu-architecture={arch}",
         *([] if any(map(_STANDARD.match, rest)) else ["--std=c++20"]),
-        *request.options.macro_flags(),
+        *request.options.early_flags(),
         *(f"--include-path={path}" for path in dict.fromkeys(folders) if os.path.isdir(path)),
         *([f"--include-path={tools.headers}"] if tools.headers else []),
         *rest,
@@ -135,13 +135,21 @@ def _with_nvrtc(
     return rtc.compile_program(
         tools.nvrtc,
         rtc.NVRTC,
-        request.text + tail,
+        _framed(request, tail),
         request.name,
         {**standard_headers(), **request.headers},
         options,
         name_expressions(entries),
         code="PTX" if arch.startswith("compute") else "CUBIN",
     )
+
+
+def _framed(request: Request, tail: bytes) -> bytes:
+    """The source with what stands in front of it and behind it; messages name the original."""
+    name = request.name.replace("\\", "\\\\").replace('"', '\\"')
+    lines = "\n".join([*prelude(request.options), f'#line 1 "{name}"', ""])
+    text = request.text.removeprefix(b"\xef\xbb\xbf")
+    return lines.encode(errors="surrogateescape") + text + tail
 
 
 def _with_nvcc(request: Request, tail: bytes, arch: str, nvcc: str, folder: Path) -> bytes:
@@ -152,16 +160,15 @@ def _with_nvcc(request: Request, tail: bytes, arch: str, nvcc: str, folder: Path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text)
     work.mkdir(exist_ok=True)
-    name = request.name.replace("\\", "\\\\").replace('"', '\\"')
     source = work / "source.cu"
-    source.write_bytes(f'#line 1 "{name}"\n'.encode(errors="surrogateescape") + request.text + tail)
+    source.write_bytes(_framed(request, tail))
     output = work / "output"
     is_ptx = arch.startswith("compute")
     rest = request.options.rest
     command = [
         *(nvcc, "-ptx" if is_ptx else "-cubin", f"-arch={arch}", "--expt-relaxed-constexpr"),
         *([] if any(map(_STANDARD.match, rest)) else ["-std=c++20"]),
-        *request.options.macro_flags(),
+        *request.options.early_flags(),
         *(f"-I{path}" for path in (headers, os.path.dirname(request.path), *request.folders[1:])),
         *(*rest, str(source), "-o", str(output)),
     ]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gpuport.loading.options import Options
 from gpuport.loading.signature import GlobalSource, KernelSource, find_globals, find_kernels
 from gpuport.loading.sources import ProjectFile
 
@@ -140,7 +141,6 @@ def expression_line(entry: KernelEntry) -> list[str]:
 def device_tail(entries: Entries) -> Iterator[str]:
     """The lines for a compiler of device code."""
     yield '#line 1 "<gpuport>"'
-    yield reflect_text()
     for entry in entries.kernels:
         yield from expression_line(entry)
         # A compiler that also sees the host's half instantiates what that half uses.
@@ -166,5 +166,10 @@ def name_expressions(entries: Entries) -> list[str]:
     return [*filter(None, kernels), *variables]
 
 
-def reflect_text() -> str:
-    return REFLECT.read_text(encoding="utf-8").replace("#pragma once\n", "")
+def prelude(options: Options) -> list[str]:
+    """The lines in front of a source: what the lines behind it need, then the macros.
+
+    In this order, and in front, since macros of a user may have any name.
+    """
+    reflect = REFLECT.read_text(encoding="utf-8").replace("#pragma once\n", "")
+    return ['#line 1 "<gpuport>"', reflect, *options.late_lines()]

@@ -11,7 +11,7 @@ from gpuport.errors import BackendUnavailableError, CompileError
 from gpuport.loading import rtc
 from gpuport.loading.compiling import run_compiler
 from gpuport.loading.cuda_options import host_options
-from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions
+from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions, prelude
 from gpuport.loading.hip_toolchain import Tools
 from gpuport.loading.overlay import Overlay, write_overlay
 from gpuport.loading.records import ModuleRecord
@@ -35,8 +35,11 @@ def compile_module(
         raise BackendUnavailableError(f"backend hip cannot compile: {tools.reason}")
     overlay = write_overlay(request, project, "hip", folder)
     entries = find_entries(overlay.files, request.expressions)
-    with overlay.main.open("a", encoding="utf-8") as file:
-        file.write("\n".join(["", *device_tail(entries), ""]))
+    lines = ["#include <hip/hip_runtime.h>", *prelude(request.options), ""]
+    front = "\n".join(lines).encode(errors="surrogateescape")
+    text = overlay.main.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    tail = "\n".join(["", *device_tail(entries), ""]).encode()
+    overlay.main.write_bytes(front + text + tail)
     files = {arch: f"{arch.replace(':', '_')}.hsaco" for arch in archs}
     with ThreadPoolExecutor(max_workers=min(len(archs), os.cpu_count() or 1)) as pool:
         jobs = [
@@ -56,7 +59,7 @@ def _compile_one(
 ) -> dict[str, str]:
     flags = [
         *(f"--offload-arch={arch}", "-std=c++20", "-O3", "-DGP_TARGET_AMD=1"),
-        *request.options.macro_flags(),
+        *request.options.early_flags(),
         *overlay.include_flags(),
         *("-idirafter", str(COMPAT)),
         *host_options(request.options.rest),

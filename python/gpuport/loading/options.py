@@ -18,6 +18,10 @@ _DEFINE = ("-D", "--define-macro")
 _UNDEFINE = ("-U", "--undefine-macro")
 
 
+# Macros with reserved names configure headers, and so does this one.
+_EARLY = "NDEBUG"
+
+
 class Options(NamedTuple):
     """Options taken apart. A macro without a value is "1"; one that is not defined is None."""
 
@@ -26,10 +30,21 @@ class Options(NamedTuple):
     rest: tuple[str, ...] = ()
 
     def macro_flags(self) -> list[str]:
-        return [
-            f"-U{name}" if value is None else f"-D{name}={value}"
-            for name, value in self.macros.items()
-        ]
+        return [_flag(name, value) for name, value in self.macros.items()]
+
+    def early_flags(self) -> list[str]:
+        """Flags for the macros that a compiler's own headers ask for."""
+        return [_flag(name, value) for name, value in self.macros.items() if _is_early(name)]
+
+    def late_lines(self) -> list[str]:
+        """The other macros, as lines for behind the runtime's headers: `T` may be a name there."""
+        lines = ['#line 1 "<defines>"']
+        for name, value in self.macros.items():
+            if not _is_early(name):
+                lines.append(f"#undef {name.partition('(')[0]}")
+                if value is not None:
+                    lines.append(f"#define {name} {value}")
+        return lines
 
     def decided(self) -> dict[str, int | None]:
         """The macros as the translator takes them: integers, or certainly not defined."""
@@ -41,6 +56,14 @@ class Options(NamedTuple):
                 with suppress(ValueError):
                     found[name] = int(value, 0)
         return found
+
+
+def _is_early(name: str) -> bool:
+    return name.startswith("_") or name == _EARLY
+
+
+def _flag(name: str, value: str | None) -> str:
+    return f"-U{name}" if value is None else f"-D{name}={value}"
 
 
 def parse_options(options: Iterable[str], defines: Mapping[str, object] | None) -> Options:

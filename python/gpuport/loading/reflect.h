@@ -161,21 +161,30 @@ __host__ __device__ constexpr Table<1 + ElementOf<T>::kRank> make_element() {
 }  // namespace reflect
 }  // namespace gpuport
 
+// What stands behind the source is spelled with names that no macro of a source has.
+template <typename Kernel>
+__host__ __device__ constexpr auto gpuport_parameters_table() {
+  return gpuport::reflect::Parameters<Kernel>::make();
+}
+template <typename T>
+__host__ __device__ constexpr auto gpuport_element_table() {
+  return gpuport::reflect::make_element<T>();
+}
+
 // The kernel is an expression of function type, or a pointer to one.
-#define GPUPORT_PARAMETERS(number, specifiers, ...)                                                                   \
-  extern "C" {                                                                                                        \
-  extern specifiers decltype(::gpuport::reflect::Parameters<decltype(+(__VA_ARGS__))>::make())                        \
-      gpuport_parameters_##number;                                                                                    \
-  specifiers decltype(::gpuport::reflect::Parameters<decltype(+(__VA_ARGS__))>::make()) gpuport_parameters_##number = \
-      ::gpuport::reflect::Parameters<decltype(+(__VA_ARGS__))>::make();                                               \
+#define GPUPORT_PARAMETERS(number, specifiers, ...)                                                               \
+  extern "C" {                                                                                                    \
+  extern specifiers decltype(::gpuport_parameters_table<decltype(+(__VA_ARGS__))>()) gpuport_parameters_##number; \
+  specifiers decltype(::gpuport_parameters_table<decltype(+(__VA_ARGS__))>()) gpuport_parameters_##number =       \
+      ::gpuport_parameters_table<decltype(+(__VA_ARGS__))>();                                                     \
   }
 
 // The variable's element, in the place of a pointer to it.
-#define GPUPORT_ELEMENT(number, specifiers, variable)                                                          \
-  extern "C" {                                                                                                 \
-  extern specifiers decltype(::gpuport::reflect::make_element<decltype(variable)>()) gpuport_element_##number; \
-  specifiers decltype(::gpuport::reflect::make_element<decltype(variable)>()) gpuport_element_##number =       \
-      ::gpuport::reflect::make_element<decltype(variable)>();                                                  \
+#define GPUPORT_ELEMENT(number, specifiers, variable)                                                 \
+  extern "C" {                                                                                        \
+  extern specifiers decltype(::gpuport_element_table<decltype(variable)>()) gpuport_element_##number; \
+  specifiers decltype(::gpuport_element_table<decltype(variable)>()) gpuport_element_##number =       \
+      ::gpuport_element_table<decltype(variable)>();                                                  \
   }
 
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)

@@ -46,15 +46,23 @@ GPUPORT_SIMT_RUNTIME int gpuport_simt_entry_occupancy(const gpuport::simt::Entry
                                                       std::size_t shared);
 }
 
-#define GPUPORT_SIMT_ENTRY(number, name, ...)                                                              \
-  extern "C" {                                                                                             \
-  extern const ::gpuport::simt::Entry gpuport_entry_##number __attribute__((visibility("default")));       \
-  const ::gpuport::simt::Entry gpuport_entry_##number{name, reinterpret_cast<const void*>(+(__VA_ARGS__)), \
-                                                      &::gpuport::simt::call_kernel<+(__VA_ARGS__)>};      \
+// These two stand behind the source, so they are spelled with names that no macro of a source has.
+using gpuport_simt_entry_type = gpuport::simt::Entry;
+using gpuport_simt_global_type = gpuport::simt::Global;
+template <auto kKernel>
+void gpuport_simt_call(void* const* parameters) {
+  gpuport::simt::call_kernel<kKernel>(parameters);
+}
+
+#define GPUPORT_SIMT_ENTRY(number, text, ...)                                                                 \
+  extern "C" {                                                                                                \
+  extern const ::gpuport_simt_entry_type gpuport_entry_##number __attribute__((visibility("default")));       \
+  const ::gpuport_simt_entry_type gpuport_entry_##number{text, reinterpret_cast<const void*>(+(__VA_ARGS__)), \
+                                                         &::gpuport_simt_call<+(__VA_ARGS__)>};               \
   }
 
-#define GPUPORT_SIMT_GLOBAL(number, variable)                                                          \
-  extern "C" {                                                                                         \
-  extern const ::gpuport::simt::Global gpuport_global_##number __attribute__((visibility("default"))); \
-  const ::gpuport::simt::Global gpuport_global_##number{&variable, sizeof(variable)};                  \
+#define GPUPORT_SIMT_GLOBAL(number, variable)                                                             \
+  extern "C" {                                                                                            \
+  extern const ::gpuport_simt_global_type gpuport_global_##number __attribute__((visibility("default"))); \
+  const ::gpuport_simt_global_type gpuport_global_##number{&variable, sizeof(variable)};                  \
   }
