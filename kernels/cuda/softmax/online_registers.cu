@@ -23,7 +23,7 @@ constexpr RegisterPolicy kRegisterPolicies[] = {
     {Target::kCuda, 512, 4, 3}, {Target::kCuda, 512, 8, 2},  {Target::kCuda, 1024, 8, 1},
 
     {Target::kAmd, 64, 4, 1},   {Target::kAmd, 128, 4, 1},   {Target::kAmd, 256, 4, 1},
-    {Target::kAmd, 512, 4, 1},  {Target::kAmd, 512, 8, 1},   {Target::kAmd, 1024, 8, 1},
+    {Target::kAmd, 512, 4, 1},  {Target::kAmd, 512, 8, 1},   {Target::kAmd, 512, 16, 1},
 
     {Target::kCpu, 64, 4, 1},   {Target::kCpu, 64, 8, 1},    {Target::kCpu, 64, 16, 1},
     {Target::kCpu, 64, 32, 1},  {Target::kCpu, 128, 32, 1},  {Target::kCpu, 256, 32, 1},
