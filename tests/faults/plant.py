@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("CMakeLists.txt", "pyproject.toml", "cmake", "kernels", "python")
+SOURCES = ("CMakeLists.txt", "pyproject.toml", "cmake", "kernels", "launcher", "python")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Copy:
         defines += ["-DGPUPORT_CUDA=OFF", "-DGPUPORT_HIP=OFF"]
         self._run(["cmake", "-S", self._tree, "-B", self._build, "-G", "Ninja", *defines])
         self._run(["cmake", "--build", self._build, "--parallel", str(self._jobs)])
-        for made in [*self._build.glob("_cpu*.so"), self._build / "_build_info.json"]:
+        for made in [*self._build.glob("_*.so"), self._build / "_build_info.json"]:
             shutil.copy(made, self._site / "gpuport")
 
     def _run(self, command: list[Any]) -> None:
