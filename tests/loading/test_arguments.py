@@ -202,8 +202,11 @@ def test_plain_char_is_bytes_of_either_sign() -> None:
         ({"options": [3]}, "options must hold strings, not a value of type int"),
         ({"archs": "sm_90"}, "archs must be a sequence of strings, not the one string 'sm_90'"),
         ({"archs": [90]}, "archs must hold strings"),
-        ({"name_expressions": "k<int>"}, "name_expressions must be a sequence of strings, not the"),
-        ({"include_dirs": "include"}, "include_dirs must be a sequence of paths, not the one string"),
+        ({"name_expressions": "k<int>"}, "name_expressions must be a sequence of strings"),
+        (
+            {"include_dirs": "include"},
+            "include_dirs must be a sequence of paths, not the one string",
+        ),
         ({"include_dirs": [3]}, "include_dirs must hold paths"),
     ],
 )
