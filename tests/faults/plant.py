@@ -76,16 +76,8 @@ kMost = std::numeric_limits<State>::max();
     Fault(
         "an int32 accumulator",
         "gpuport/ops.cuh",
-        """\
-struct Sum {
-  using Input = T;
-  using State = A;
-""",
-        """\
-struct Sum {
-  using Input = T;
-  using State = std::conditional_t<std::is_same_v<T, std::int32_t>, std::int32_t, A>;
-""",
+        "      return State(std::make_unsigned_t<State>(a) + std::make_unsigned_t<State>(b));\n",
+        "      return State(std::int32_t(std::uint32_t(a) + std::uint32_t(b)));\n",
         ("reduce.serial", "reduce.hierarchical", "reduce.single_pass"),
     ),
     Fault(

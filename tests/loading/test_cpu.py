@@ -112,6 +112,62 @@ def test_dynamic_shared_memory(module: Module) -> None:
     assert out.tolist() == [*range(63, -1, -1), 77]
 
 
+SHARED_OUTSIDE = """
+extern __shared__ float sm[];
+namespace deep { extern __shared__ __align__(16) unsigned char bytes[]; }
+template <typename T> __device__ T* as() { return reinterpret_cast<T*>(deep::bytes); }
+__global__ void reverse(const float* x, float* y, int n) {
+  float* const next = sm + 1;
+  sm[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = threadIdx.x == n - 1 ? sm[0] : next[n - 2 - threadIdx.x];
+}
+__global__ void doubles(const double* x, double* y, int n) {
+  double* const d = (double*)sm;
+  d[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = as<double>()[n - 1 - threadIdx.x] + reinterpret_cast<double*>(sm)[0];
+}
+"""
+
+
+def test_dynamic_shared_memory_declared_outside_of_functions(cpu: Target) -> None:
+    module = gpuport.load(SHARED_OUTSIDE, backend="cpu", warp_size=cpu.warp_size)
+    x, y = np.arange(100, dtype="f4"), poisoned(100, "f4")
+    module.reverse((1,), (100,), (x, y, 100), shared_mem=400)
+    np.testing.assert_array_equal(y, x[::-1])
+    wide, result = x.astype("f8") + 5, poisoned(100, "f8")
+    module.doubles((1,), (100,), (wide, result, 100), shared_mem=800)
+    np.testing.assert_array_equal(result, wide[::-1] + 5)
+
+
+BEHIND_MACROS = """
+#define KERNEL extern "C" __global__ void
+#define GLOBAL __global__
+KERNEL twice(int* y) { y[threadIdx.x] *= 2; }
+GLOBAL void thrice(int* y) { y[threadIdx.x] *= 3; }
+"""
+
+
+def test_kernels_behind_macros(cpu: Target) -> None:
+    module = gpuport.load(BEHIND_MACROS, backend="cpu", warp_size=cpu.warp_size)
+    assert list(module) == ["twice", "thrice"]
+    y = np.arange(8, dtype="i4")
+    module.twice((1,), (8,), (y,))
+    module.thrice((1,), (8,), (y,))
+    np.testing.assert_array_equal(y, 6 * np.arange(8))
+
+
+def test_a_macro_with_arguments_hides_its_kernel() -> None:
+    source = "#define MAKE(name) __global__ void name(int* y) { y[0] = 7; }\nMAKE(hidden)\n"
+    with pytest.raises(gpuport.CompileError, match="name_expressions"):
+        gpuport.load(source, backend="cpu")
+    y = poisoned(1, "i4")
+    module = gpuport.load(source, backend="cpu", name_expressions=["hidden"])
+    module["hidden"]((1,), (1,), (y,))
+    assert y[0] == 7
+
+
 def test_variables(cpu: Target) -> None:
     module, second = (
         gpuport.load(KERNELS, backend="cpu", name_expressions=TEMPLATES, warp_size=cpu.warp_size)

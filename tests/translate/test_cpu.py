@@ -221,7 +221,6 @@ def test_shared_memory(cuda: str, expected: str) -> None:
         ("void f() { __shared__ int a", "shared-memory"),
         ("#define S __shared__", "shared-memory"),
         ("__shared__ int a;", "shared-memory"),
-        ("namespace n {\nextern __shared__ int a[];\n}", "shared-memory"),
     ],
 )
 def test_what_is_not_understood_is_an_error(source: str, rule: str) -> None:

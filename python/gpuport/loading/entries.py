@@ -11,8 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gpuport.errors import CompileError
 from gpuport.loading.options import Options
-from gpuport.loading.signature import GlobalSource, KernelSource, find_globals, find_kernels
+from gpuport.loading.signature import (
+    GlobalSource,
+    KernelSource,
+    find_globals,
+    find_kernels,
+    kernel_macros,
+)
 from gpuport.loading.sources import ProjectFile
 
 REFLECT = Path(__file__).with_name("reflect.h")
@@ -58,11 +65,18 @@ def find_entries(files: Iterable[ProjectFile], expressions: Sequence[str]) -> En
     """The kernels and variables of the files, and the kernels that name expressions ask for."""
     kernels: list[KernelSource] = []
     variables: list[GlobalSource] = []
+    files = list(files)
+    macros = {name for file in files for name in kernel_macros(file.source)}
     for file in files:
-        for kernel in find_kernels(file.source):
+        for kernel in find_kernels(file.source, macros):
             kernels.append(replace(kernel, conditions=file.conditions + kernel.conditions))
         for variable in find_globals(file.source):
             variables.append(replace(variable, conditions=file.conditions + variable.conditions))
+    if not (kernels or expressions) and any("__global__" in file.source.live for file in files):
+        raise CompileError(
+            "the source has __global__, but no kernel was found: a macro with arguments makes it? "
+            "Name it in name_expressions"
+        )
     return Entries(
         tuple(_kernel_entries(kernels, expressions)),
         tuple(GlobalEntry(i, v) for i, v in enumerate(dict.fromkeys(variables))),

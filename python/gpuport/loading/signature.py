@@ -7,7 +7,7 @@ are the names, the namespaces, and under which `#if` something stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from gpuport.translate.brackets import closing, closing_angle, skip_blank
@@ -15,6 +15,7 @@ from gpuport.translate.source import Source
 from gpuport.translate.tokens import without_comments
 
 _KERNEL = re.compile(r"\b__global__\b")
+_OBJECT_MACRO = re.compile(r"[ \t]*([A-Za-z_]\w*)(?![\w(])")
 _VARIABLE = re.compile(r"\b(?:__device__|__constant__|__managed__)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LAST_WORD = re.compile(r"[A-Za-z_]\w*\s*\Z")
@@ -63,12 +64,22 @@ class GlobalSource:
         return "::".join((*filter(None, self.scope), self.name))
 
 
-def find_kernels(source: Source) -> Iterator[KernelSource]:
-    """Every kernel that the live code declares, in order."""
+def kernel_macros(source: Source) -> Iterator[str]:
+    """The macros without arguments that stand for `__global__`, and for more besides."""
+    for directive in source.directives:
+        name = _OBJECT_MACRO.match(source.live, directive.body, directive.end)
+        if directive.keyword == "define" and name is not None:
+            if _KERNEL.search(source.live, name.end(), directive.end):
+                yield name[1]
+
+
+def find_kernels(source: Source, macros: Collection[str] = ()) -> Iterator[KernelSource]:
+    """Every kernel that the live code declares, in order; `macros` say `__global__` too."""
     code = source.live
-    for match in _KERNEL.finditer(code):
+    words = re.compile(rf"\b(?:{'|'.join(['__global__', *macros])})\b") if macros else _KERNEL
+    for match in words.finditer(code):
         if source.directive_at(match.start()) is not None:
-            continue  # a macro: what it makes has to be named by name_expressions
+            continue  # a macro with arguments: what it makes has to be named by name_expressions
         found = _declarator(code, match.end())
         scope = _scope(code, match.start())
         if found is None or scope is None:

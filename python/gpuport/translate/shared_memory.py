@@ -31,6 +31,9 @@ _NAME = re.compile(r"(?:\w+\s*##\s*)*\w+\Z", re.ASCII)
 _POINTERS = re.compile(
     r"(?:\s*\*\s*(?:(?:const|volatile|__restrict__|__restrict)\b\s*)*)+\Z", re.ASCII
 )
+_DYNAMIC_NAME = re.compile(
+    r"DYNAMIC_SHARED(?:_ALIGNED\((?:\([^()]*\)|[^,()]+), |\()(\w+)", re.ASCII
+)
 _RECORD = re.compile(
     r"\s*(?P<qualifiers>(?:(?:const|volatile)\s+)*)(?P<key>struct|union|class|enum(?:\s+class)?)\b(?P<name>[^{;(]*)\{",
     re.ASCII,
@@ -76,15 +79,29 @@ def _rewrite(source: Source, at: int) -> int:
             "a macro that hides '__shared__' from the declarations that use it",
             "let the macro take the type and the name, or write __shared__ at the declaration",
         )
-    if directive is None and is_namespace_scope(source.live, at):
+    outer = directive is None and is_namespace_scope(source.live, at)
+    if outer and not declaration.dynamic:
         raise _UnclearError(
             "shared memory declared outside a function", "declare it in the kernel that uses it"
         )
     new = _macros(source, declaration)
+    if outer:
+        new = new.replace("GPUPORT_SIMT_DYNAMIC_SHARED", "GPUPORT_SIMT_OUTER_DYNAMIC_SHARED")
+        _cast_pointers(source, _DYNAMIC_NAME.findall(new))
     lost = source.code.count("\n", start, end) - new.count("\n")
     line_break = "\\\n" if directive else "\n"
     source.replace(start, end, new + line_break * max(0, lost))
     return end
+
+
+def _cast_pointers(source: Source, names: list[str]) -> None:
+    """`reinterpret_cast<T*>(name)` takes a pointer, and not what becomes one."""
+    for name in names:
+        cast = re.compile(
+            rf"\breinterpret_cast\s*<[^;<>()]*>\s*\(\s*(?=(?:\w*::)*{name}\s*\))", re.ASCII
+        )
+        for match in cast.finditer(source.live):
+            source.replace(match.end(), match.end(), "+")
 
 
 def _statement(source: Source, at: int) -> tuple[int, int]:

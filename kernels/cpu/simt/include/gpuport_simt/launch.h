@@ -111,9 +111,24 @@ FunctionLaunch<Parameters...> one_function(void (*function)(Parameters...), cons
       ::gpuport::simt::dynamic_shared(::gpuport::simt::alignment_of<__VA_ARGS__>(bytes)))
 #define GPUPORT_SIMT_DYNAMIC_SHARED(name, ...) GPUPORT_SIMT_DYNAMIC_SHARED_ALIGNED(1, name, __VA_ARGS__)
 
+// The same, declared outside of functions: an object that becomes the pointer of the block that uses it.
+#define GPUPORT_SIMT_OUTER_DYNAMIC_SHARED_ALIGNED(bytes, name, ...) \
+  [[maybe_unused]] static constexpr ::gpuport::simt::OuterDynamicShared<__VA_ARGS__, (bytes)> name {}
+#define GPUPORT_SIMT_OUTER_DYNAMIC_SHARED(name, ...) GPUPORT_SIMT_OUTER_DYNAMIC_SHARED_ALIGNED(1, name, __VA_ARGS__)
+
 namespace gpuport::simt {
 template <typename T>
 constexpr std::size_t alignment_of(std::size_t asked) {
   return asked > alignof(T) ? asked : alignof(T);
 }
+
+template <typename T, std::size_t kAlignment>
+struct OuterDynamicShared {
+  operator T*() const { return static_cast<T*>(dynamic_shared(alignment_of<T>(kAlignment))); }
+  template <typename U>
+  explicit operator U*() const {
+    return reinterpret_cast<U*>(static_cast<T*>(*this));
+  }
+  T* operator+() const { return *this; }
+};
 }  // namespace gpuport::simt
