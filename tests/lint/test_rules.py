@@ -50,6 +50,8 @@ def test_each_wrong_source_has_a_twin_and_each_rule_a_source() -> None:
 def test_our_own_kernels_are_clean() -> None:
     kernels = Path(__file__).parents[2] / "kernels"
     sources = [p for p in kernels.rglob("*") if p.suffix in {".cu", ".cuh", ".cpp", ".hpp", ".h"}]
+    hip = kernels / "hip"  # makes the names with masks out of HIP's names without
+    sources = [p for p in sources if not p.is_relative_to(hip)]
     assert len(sources) > 20
     found = [f"{f.file}:{f.line}: {f.rule} {f.message}" for p in sources for f in lint(p)]
     assert found == []

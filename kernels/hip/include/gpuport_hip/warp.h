@@ -3,8 +3,7 @@
 // HIP has these names from 7.0 on, for masks of 64 bits only, and before that not at all. The lanes of a wave run in
 // step, so a mask is nothing to wait for: it says whose votes count.
 //   - A mask of 32 bits, such as 0xffffffff, names the first 32 lanes, also of a wave of 64. `gpuport lint` finds code
-//   that
-//     takes 32 lanes for granted.
+//     that takes 32 lanes for granted.
 //   - __ballot_sync and __activemask return 64 bits; on a wave of 64 all may be set.
 //   - The width of a shuffle is warpSize if none is given.
 #pragma once
