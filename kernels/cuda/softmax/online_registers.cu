@@ -14,10 +14,10 @@ struct RegisterPolicy {
   int packs;   // of a thread; of float64 half as many, because its exponential needs their registers
   int blocks;  // resident on a multiprocessor at least, so that some load while others store
 };
-// CUDA, measured on an H200: while the threads of a multiprocessor suffice, four packs each and twelve warps or more of
-// 40 registers beat eight packs by 1 to 2 %; from 64 KiB a row on half of 64 registers hold elements. AMD: not
-// measured; the same, without the bound, which its compiler takes for waves. CPU: few threads, because each costs a
-// context of the emulator. Every target takes the same rows.
+// CUDA, measured on an H200: while the threads of a multiprocessor suffice, four packs each beat eight packs by up to
+// 2 %; from 64 KiB a row on half of 64 registers hold elements. AMD: not measured; the same, without the bound, which
+// its compiler takes for waves. CPU: few threads, because each costs a context of the emulator. Every target takes the
+// same rows.
 constexpr RegisterPolicy kRegisterPolicies[] = {
     {Target::kCuda, 64, 4, 24}, {Target::kCuda, 128, 4, 12}, {Target::kCuda, 256, 4, 4},
     {Target::kCuda, 512, 4, 3}, {Target::kCuda, 512, 8, 2},  {Target::kCuda, 1024, 8, 1},
