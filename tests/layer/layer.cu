@@ -103,6 +103,25 @@ void narrow(const Call& call, const float* in, std::uint16_t* bits, float* wide,
   widened.read(wide);
 }
 
+// Of each element and its mirror image: both, narrowed and widened as a pair, and twice the greater of them.
+template <typename T>
+GP_KERNEL pairs_kernel(const float* in, float* out, int count) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const float x = in[i], y = in[count - 1 - i];
+  const std::uint32_t pair = Pair<T>::narrow(x, y);
+  Pair<T>::widen(pair, out[4 * i], out[4 * i + 1]);
+  Pair<T>::widen(Pair<T>::greatest(pair, Pair<T>::narrow(y, x)), out[4 * i + 2], out[4 * i + 3]);
+}
+
+template <typename T>
+void pairs(const Call& call, const float* in, float* out, int count) {
+  const Copy<float> source(in, std::size_t(count), call.stream);
+  const Copy<float> result(nullptr, 4 * std::size_t(count), call.stream);
+  launch(pairs_kernel<T>, call, groups_for(count, 1, kThreads), source.data(), result.data(), count);
+  result.read(out);
+}
+
 // One thread folds the states left to right; the layer's own merge is what is shown.
 template <typename A>
 GP_KERNEL max_sum_kernel(const A* values, A* states, int count, int split) {
@@ -220,6 +239,17 @@ LAYER_API int layer_narrow(int device, int is_bf16, const float* in, std::uint16
       narrow<bfloat16>(call, in, bits, wide, count);
     } else {
       narrow<float16>(call, in, bits, wide, count);
+    }
+  });
+}
+
+LAYER_API int layer_pairs(int device, int is_bf16, const float* in, float* out, int count) {
+  return guarded([&] {
+    const Call call = call_on(device);
+    if (is_bf16 != 0) {
+      pairs<bfloat16>(call, in, out, count);
+    } else {
+      pairs<float16>(call, in, out, count);
     }
   });
 }

@@ -141,6 +141,24 @@ def test_narrow_floats_round_to_nearest_even(layer: Layer, is_bf16: int) -> None
     assert np.isnan(wide[nan]).all()
 
 
+@pytest.mark.parametrize("is_bf16", [0, 1])
+def test_a_pair_of_narrow_floats_is_both_of_them(layer: Layer, is_bf16: int) -> None:
+    dtype = np.dtype(ml_dtypes.bfloat16 if is_bf16 else np.float16)
+    rng = np.random.default_rng(4)
+    every = np.arange(2**16, dtype=np.uint16).view(dtype).astype(np.float32)
+    anything = rng.integers(0, 2**32, 1 << 16, dtype=np.uint32).view(np.float32)
+    values = rng.permutation(np.concatenate([every, anything]))
+    values[np.isnan(values)] = math.nan  # quiet ones: of a signalling one the C library makes a NaN
+    with np.errstate(all="ignore"):
+        first = values.astype(dtype).astype(np.float32)
+        second = first[::-1]
+        greatest = np.fmax(first, second)
+    out = np.full((values.size, 4), -7, dtype=np.float32)
+    layer.call("layer_pairs", is_bf16, values, out, values.size)
+    for found, wanted in zip(out.T, (first, second, greatest, greatest), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 def states(layer: Layer, values: list[float], split: int) -> NDArray[np.float64]:
     x = np.array([*values, 0.0])  # never an empty pointer
     out = np.full((4, 2), 77.0)

@@ -57,9 +57,9 @@ struct Published {
 };
 
 // The combination of the slots from `first`, in order, extended from call to call; one warp calls together. A group is
-// kLaneSlots neighbouring slots of each lane, so that one reduction over the lanes serves all of it. Whole groups are
-// folded for good; what is left of the last is read again. kSlots are read at once, a group at least: more take more
-// registers, fewer take another trip to the L2 cache for many slots.
+// one slot of each lane: neighbours read neighbours, because every block of the launch waits for the same few lines of
+// the L2 cache. Whole groups are folded for good; what is left of the last is read again. kSlots are read at once: more
+// take more registers, fewer take another trip to the L2 cache for many slots.
 template <int kWarp, typename Op, int kSlots>
 class RunningFold {
  public:
@@ -75,71 +75,63 @@ class RunningFold {
   GP_DEVICE State through(int count) {
     using W = Warp<kWarp>;
     for (;;) {
-      const int left = count - folded_, wanted = left - W::lane() * kLaneSlots;
-      wait_until([&] {
-        if (is_complete(wanted)) return true;
-        load();
-        return false;
-      });
+      const int left = count - folded_, wanted = left - W::lane();
+      wait_until([&] { return is_complete(wanted); });
       W::sync();  // the lanes have waited for different slots
       State states[kGroups];
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
-        states[g] = Op::identity();
-#pragma unroll
-        for (int i = 0; i < kLaneSlots; ++i) {
-          if (g * kGroup + i < wanted) states[g] = Op::combine(states[g], Slots::value(contents_[g][i]));
-        }
+        states[g] = g * kWarp < wanted ? Slots::value(contents_[g]) : Op::identity();
       }
       W::template reduce_in_order<Op>(states);
       State rest = Op::identity();
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
-        if ((g + 1) * kGroup <= left) {
+        if ((g + 1) * kWarp <= left) {
           state_ = Op::combine(state_, states[g]);
-          folded_ += kGroup;
-        } else if (g * kGroup < left) {
+          folded_ += kWarp;
+        } else if (g * kWarp < left) {
           rest = states[g];
         }
       }
-      if (left < kGroups * kGroup) return Op::combine(state_, rest);
+      if (left < kGroups * kWarp) return Op::combine(state_, rest);
       load();
     }
   }
 
   // Reads ahead for the next call, so that it need not wait for the trip.
   GP_DEVICE void load() {
-    const int mine = folded_ + Warp<kWarp>::lane() * kLaneSlots;
-    const std::uint64_t* const slots = published_.at(first_ + mine);
+    const std::uint64_t* const slots = lane_slots();
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
-#pragma unroll
-      for (int i = 0; i < kLaneSlots; ++i) {
-        if (mine + g * kGroup + i < end_) contents_[g][i] = Slots::load(slots + (g * kGroup + i) * Slots::kWords);
+      if (folded_ + Warp<kWarp>::lane() + g * kWarp < end_) {
+        contents_[g] = Slots::load(slots + g * kWarp * Slots::kWords);
       }
     }
   }
 
  private:
   using Slots = Published<State>;
-  static constexpr int kLaneSlots = 4, kGroup = kWarp * kLaneSlots;
-  static constexpr int kGroups = kSlots > kGroup ? kSlots / kGroup : 1;
+  static constexpr int kGroups = kSlots / kWarp;
   const Slots& published_;
   index_t first_;
   int end_;
   int folded_ = 0;                // slots
   State state_ = Op::identity();  // of those; lane 0's counts
-  typename Slots::Slot contents_[kGroups][kLaneSlots];
+  typename Slots::Slot contents_[kGroups];
 
-  // Of the slots that were read, those before the `wanted`th from the lane's first.
-  GP_DEVICE bool is_complete(int wanted) const {
+  GP_DEVICE const std::uint64_t* lane_slots() const { return published_.at(first_ + folded_ + Warp<kWarp>::lane()); }
+
+  // Of the slots that were read, those before the `wanted`th from the lane's first. Reads again those that are not, and
+  // no other.
+  GP_DEVICE bool is_complete(int wanted) {
+    const std::uint64_t* const slots = lane_slots();
     bool complete = true;
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
-#pragma unroll
-      for (int i = 0; i < kLaneSlots; ++i) {
-        complete &= g * kGroup + i >= wanted || published_.is_complete(contents_[g][i]);
-      }
+      if (g * kWarp >= wanted || published_.is_complete(contents_[g])) continue;
+      contents_[g] = Slots::load(slots + g * kWarp * Slots::kWords);
+      complete = false;
     }
     return complete;
   }

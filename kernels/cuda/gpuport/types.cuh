@@ -117,6 +117,51 @@ struct bfloat16 {
   GP_HOST_DEVICE operator float() const { return bit_cast<float>(std::uint32_t(bits) << 16); }
 };
 
+// Two neighbours of 16 bits in a word, the first in its lower half: half the instructions of one after the other.
+template <typename T>
+struct Pair {
+  static GP_DEVICE T half(std::uint32_t word, int i) { return bit_cast<T>(std::uint16_t(word >> (i * 16))); }
+
+  static GP_DEVICE void widen(std::uint32_t word, float& first, float& second) {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      first = bit_cast<float>(word << 16);
+      second = bit_cast<float>(word & 0xffff0000u);
+    } else {
+      first = half(word, 0);
+      second = half(word, 1);
+    }
+  }
+
+  static GP_DEVICE std::uint32_t narrow(float first, float second) {
+#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint32_t word;
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    } else {
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    }
+    return word;
+#else
+    return std::uint32_t(T(second).bits) << 16 | T(first).bits;
+#endif
+  }
+
+  // The greater of each two; a NaN only where both are one.
+  static GP_DEVICE std::uint32_t greatest(std::uint32_t a, std::uint32_t b) {
+#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint32_t word;
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      asm("max.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+    } else {
+      asm("max.f16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+    }
+    return word;
+#else
+    return narrow(fmaxf(half(a, 0), half(b, 0)), fmaxf(half(a, 1), half(b, 1)));
+#endif
+  }
+};
+
 // A bool as other libraries store it: a byte, of which anything but zero is true. C++'s own may hold 0 or 1 only.
 struct boolean {
   std::uint8_t byte;

@@ -56,7 +56,7 @@ GP_DEVICE MaxSum<A> merge_lanes(const MaxSum<A>& state) {
   return {max, Group::template all_reduce<Sum<A, A>>(state.sum * weight_in_sum(state.max - pivot_of(max)))};
 }
 
-// From an element, or from its weight, to what is written.
+// From an element, or from its weight, to what is written, before it is rounded to a T.
 template <typename T>
 struct Probability {
   using A = Accum<T>;
@@ -68,8 +68,8 @@ struct Probability {
     this->pivot = pivot;
     factor *= shifted_exponential(pivot, state.max);
   }
-  GP_DEVICE T of_kept(A weight) const { return T(weight * factor); }
-  GP_DEVICE T operator()(A x) const { return T(weight_of<T>(x - pivot) * factor); }
+  GP_DEVICE A of_kept(A weight) const { return weight * factor; }
+  GP_DEVICE A operator()(A x) const { return weight_of<T>(x - pivot) * factor; }
 };
 template <typename T>
 struct LogProbability {
@@ -77,13 +77,20 @@ struct LogProbability {
   A max, log_sum;
   GP_DEVICE explicit LogProbability(const MaxSum<A>& state)
       : max(state.max), log_sum(Normalizer<T>(state).undefined ? quiet_nan<A>() : logarithm(state.sum)) {}
-  GP_DEVICE T of_kept(A x) const { return (*this)(x); }
-  GP_DEVICE T operator()(A x) const { return T(x - max - log_sum); }
+  GP_DEVICE A of_kept(A x) const { return (*this)(x); }
+  GP_DEVICE A operator()(A x) const { return x - max - log_sum; }
 };
 
 // Whether the kernels that hold rows in packs take the call. They read rows whole; a mask or a stride has them read
 // element by element, which others do as well.
 inline bool reads_packs(const Call& call) { return call.keep.data == nullptr && call.in.col_stride == 1; }
+
+// Whether every row of the input is a whole number of aligned packs.
+template <typename T>
+bool has_no_edges(const Call& call) {
+  return call.cols % kPackItems<T> == 0 && call.in.row_stride % kPackItems<T> == 0 &&
+         reinterpret_cast<std::uintptr_t>(call.in.data) % kVectorBytes == 0;
+}
 
 // How a contiguous row lies on packs that are aligned to 16 bytes: a head and a tail of single elements around them, if
 // the row may have such edges.
@@ -95,16 +102,16 @@ struct RowSpan {
   index_t packs;
   int head = 0, tail = 0;
 
-  // A row past the last has nothing.
-  GP_DEVICE RowSpan(const Rows<T>& rows, index_t row) : start(&rows.in(row, 0)) {
+  // A row past the last has nothing. `edges`: whether rows may have some here.
+  GP_DEVICE RowSpan(const Rows<T>& rows, index_t row, bool edges = true) : start(&rows.in(row, 0)) {
     const index_t cols = row < rows.count() ? rows.cols() : 0;
-    if constexpr (kEdges) {
+    if (kEdges && edges) {
       const int past = int(reinterpret_cast<std::uintptr_t>(start) % kVectorBytes / sizeof(T));
       const int to_boundary = (kItems - past) % kItems;
       head = to_boundary < cols ? to_boundary : int(cols);
     }
     packs = (cols - head) / kItems;
-    if constexpr (kEdges) tail = int(cols - head - packs * kItems);
+    if (kEdges && edges) tail = int(cols - head - packs * kItems);
   }
   GP_DEVICE index_t col_of(index_t pack) const { return head + pack * kItems; }
   GP_DEVICE int edges() const { return head + tail; }
@@ -129,39 +136,90 @@ GP_DEVICE bool writes_packs(const Rows<T>& rows, index_t row, const RowSpan<T, k
   return is_packable(&rows.out(row, span.head), rows.out.col_stride);
 }
 
+namespace detail {
+template <typename Op, int kCount>
+GP_DEVICE typename Op::State fold(const typename Op::State* items) {
+  if constexpr (kCount == 1) {
+    return items[0];
+  } else {
+    return Op::combine(fold<Op, kCount / 2>(items), fold<Op, kCount / 2>(items + kCount / 2));
+  }
+}
+}  // namespace detail
+
+// Pairs first: a chain of dependent additions would take longer than the elements take to arrive.
+template <typename Op, int kCount>
+GP_DEVICE typename Op::State fold(const typename Op::State (&items)[kCount]) {
+  return detail::fold<Op, kCount>(items);
+}
+
 // A pack in registers: as what its elements are accumulated in, or, where that would take twice the registers, as it
 // came; then each use converts.
 template <typename T>
 struct KeptPack {
   static constexpr bool kConverts = false;
-  Accum<T> values[kPackItems<T>];
+  static constexpr int kItems = kPackItems<T>;
+  using A = Accum<T>;
+  A values[kItems];
 
   GP_DEVICE void set(const PackOf<T>& pack) {
 #pragma unroll
-    for (int i = 0; i < kPackItems<T>; ++i) values[i] = pack.items[i];
+    for (int i = 0; i < kItems; ++i) values[i] = pack.items[i];
   }
-  GP_DEVICE void shrink() {}
-  GP_DEVICE Accum<T> operator[](int i) const { return values[i]; }
+  GP_DEVICE void load(const PackOf<T>* address) { set(load_vector(address)); }
+  GP_DEVICE void widen(A (&wide)[kItems]) const {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) wide[i] = values[i];
+  }
+  GP_DEVICE A greatest() const { return fold<Greatest<A>>(values); }
+  static GP_DEVICE PackOf<T> narrow(const A (&wide)[kItems]) {
+    PackOf<T> pack;
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) pack.items[i] = T(wide[i]);
+    return pack;
+  }
 };
 template <typename T>
   requires kIsReducedFloat<T>
 struct KeptPack<T> {
   static constexpr bool kConverts = true;
-  std::uint32_t words[4];  // words, because compilers give an element of 16 bits a register of its own
+  static constexpr int kItems = kPackItems<T>, kWords = kItems / 2;
+  std::uint32_t words[kWords];  // words, because compilers give an element of 16 bits a register of its own
 
   GP_DEVICE void set(const PackOf<T>& pack) { __builtin_memcpy(words, &pack, sizeof(words)); }
+  // Not through a pack, which compilers cut into elements.
+  GP_DEVICE void load(const PackOf<T>* address) {
+    const auto loaded = load_vector(reinterpret_cast<const Pack<std::uint32_t, kWords>*>(address));
+    __builtin_memcpy(words, &loaded, sizeof(words));
+  }
   // Between two uses: the elements converted for the first are not kept for the second.
-  GP_DEVICE void shrink() {
+  GP_DEVICE void forget_widened() {
 #pragma unroll
     for (std::uint32_t& word : words) forget_derived(word);
   }
-  GP_DEVICE Accum<T> operator[](int i) const {
-    return Accum<T>(bit_cast<T>(std::uint16_t(words[i / 2] >> (i % 2 * 16))));
+  GP_DEVICE void widen(float (&wide)[kItems]) const {
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) Pair<T>::widen(words[w], wide[2 * w], wide[2 * w + 1]);
+  }
+  GP_DEVICE float greatest() const {
+    std::uint32_t word = words[0];
+#pragma unroll
+    for (int w = 1; w < kWords; ++w) word = Pair<T>::greatest(word, words[w]);
+    float first, second;
+    Pair<T>::widen(word, first, second);
+    return Greatest<float>::combine(first, second);
+  }
+  static GP_DEVICE PackOf<T> narrow(const float (&wide)[kItems]) {
+    std::uint32_t narrowed[kWords];
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) narrowed[w] = Pair<T>::narrow(wide[2 * w], wide[2 * w + 1]);
+    PackOf<T> pack;
+    __builtin_memcpy(&pack, narrowed, sizeof(pack));
+    return pack;
   }
 };
 
-// Elements of a thread in registers. Pairs first: a chain of dependent additions would take longer than the elements
-// take to arrive.
+// Elements of a thread in registers.
 template <typename T, int kPacks>
 struct RowPacks {
   using A = Accum<T>;
@@ -171,28 +229,22 @@ struct RowPacks {
   GP_DEVICE void set(int p, const PackOf<T>& pack) { kept[p].set(pack); }
 
   GP_DEVICE A greatest() const {
-    A max = -infinity<A>();
+    A max = kept[0].greatest();
 #pragma unroll
-    for (int p = 0; p < kPacks; ++p) {
-      A values[kItems];
-#pragma unroll
-      for (int i = 0; i < kItems; ++i) values[i] = kept[p][i];
-      max = Greatest<A>::combine(max, fold<Greatest<A>>(values));
-    }
+    for (int p = 1; p < kPacks; ++p) max = Greatest<A>::combine(max, kept[p].greatest());
     return max;
   }
 
   // The sum of exp(x - pivot).
-  GP_DEVICE A weigh(A pivot) {
+  GP_DEVICE A weigh(A pivot) const {
     A sum = A(0);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
-      kept[p].shrink();
       A weights[kItems];
+      kept[p].widen(weights);
 #pragma unroll
-      for (int i = 0; i < kItems; ++i) weights[i] = weight_in_sum(kept[p][i] - pivot);
+      for (A& weight : weights) weight = weight_in_sum(weight - pivot);
       sum += fold<Sum<A, A>>(weights);
-      kept[p].shrink();
     }
     return sum;
   }
@@ -207,16 +259,6 @@ struct RowPacks {
       sum += fold<Sum<A, A>>(kept[p].values);
     }
     return sum;
-  }
-
- private:
-  template <typename Op, int kCount = kItems>
-  static GP_DEVICE A fold(const A* items) {
-    if constexpr (kCount == 1) {
-      return items[0];
-    } else {
-      return Op::combine(fold<Op, kCount / 2>(items), fold<Op, kCount / 2>(items + kCount / 2));
-    }
   }
 };
 
@@ -255,7 +297,12 @@ struct RegisterRow : RowPacks<T, kPacks> {
         return Packs::weigh_in_place(pivot) + (kEdges ? edge : A(0));
       }
     }
-    return Packs::weigh(pivot) + (kEdges ? weight_in_sum(edge - pivot) : A(0));
+    const A sum = Packs::weigh(pivot) + (kEdges ? weight_in_sum(edge - pivot) : A(0));
+    if constexpr (kConverts) {
+#pragma unroll
+      for (auto& pack : kept) pack.forget_widened();
+    }
+    return sum;
   }
 
   // `pivot` is what weigh() subtracted, where that is not the row's maximum.
@@ -273,7 +320,7 @@ struct RegisterRow : RowPacks<T, kPacks> {
 
  private:
   template <typename Result>
-  static GP_DEVICE T of_kept(const Result& result, A value) {
+  static GP_DEVICE A of_kept(const Result& result, A value) {
     if constexpr (kConverts) {
       return result(value);
     } else {
@@ -288,10 +335,11 @@ struct RegisterRow : RowPacks<T, kPacks> {
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) {
         const int pack = p * kThreads + thread;
-        PackOf<T> results;
+        A values[kItems];
+        kept[p].widen(values);
 #pragma unroll
-        for (int i = 0; i < kItems; ++i) results.items[i] = of_kept(result, kept[p][i]);
-        if (pack < int(span.packs)) store_pack(start + pack * kItems, results);
+        for (A& value : values) value = of_kept(result, value);
+        if (pack < int(span.packs)) store_pack(start + pack * kItems, KeptPack<T>::narrow(values));
       }
     } else {
       // An output of another alignment or stride is not the input, which can be read again: less code than to unroll
@@ -301,7 +349,7 @@ struct RegisterRow : RowPacks<T, kPacks> {
         write_elements(rows, row, span, pack, result);
       }
     }
-    if (kEdges && thread < span.edges()) rows.out(row, span.col_of_edge(thread)) = of_kept(result, edge);
+    if (kEdges && thread < span.edges()) rows.out(row, span.col_of_edge(thread)) = T(of_kept(result, edge));
   }
 };
 
@@ -311,7 +359,7 @@ GP_DEVICE void write_elements(const Rows<T>& rows, index_t row, const RowSpan<T,
                               const Result& result) {
   const index_t first = span.col_of(pack);
 #pragma unroll 1
-  for (index_t col = first; col < first + kPackItems<T>; ++col) rows.out(row, col) = result(rows.value(row, col));
+  for (index_t col = first; col < first + kPackItems<T>; ++col) rows.out(row, col) = T(result(rows.value(row, col)));
 }
 
 }  // namespace gp::softmax

@@ -27,24 +27,24 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
   const auto stage_of = [&](int w) { return (w - kHeldTiles) % stages; };
 
   for (index_t row = 0; row < rows.count(); ++row) {
-    const RowSpan<T> span(rows, row);
+    const RowSpan<T> span = ring.span_of(rows, row);
     const auto fetch = [&](int w, bool read_again) {
       if (w >= kHeldTiles && w < count) ring.fetch(span, tile_of(w), stage_of(w), read_again);
       end_copy_group();
     };
     const auto leaves_chip = [&](int w) { return w + stages < count; };
     for (int w = kHeldTiles; w < kHeldTiles + stages; ++w) fetch(w, leaves_chip(w));
-    PackOf<T> held[kHeldTiles][kTilePacks];
+    RowPacks<T, kTilePacks> held[kHeldTiles];
 #pragma unroll
     for (int w = 0; w < kHeldTiles; ++w) {
 #pragma unroll
       for (int k = 0; k < kTilePacks; ++k) {
-        held[w][k] = span.load(ring.pack_of(w < count ? tile_of(w) : shape.tiles, k));
+        held[w].set(k, span.load(ring.pack_of(w < count ? tile_of(w) : shape.tiles, k)));
       }
     }
 
     auto state = MaxSum<A>::empty();
-    const auto take = [&](int w, RowPacks<T, kTilePacks> values) {
+    const auto take = [&](int w, const RowPacks<T, kTilePacks>& values) {
       const A edge = w < count ? ring.edge(span, tile_of(w)) : -infinity<A>();
       const A max = Greatest<A>::combine(state.max, Greatest<A>::combine(values.greatest(), edge));
       const A pivot = pivot_of(max);
@@ -52,12 +52,7 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
       state = {max, before + (values.weigh(pivot) + weight_in_sum(edge - pivot))};
     };
 #pragma unroll
-    for (int w = 0; w < kHeldTiles; ++w) {
-      RowPacks<T, kTilePacks> values;
-#pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) values.set(k, held[w][k]);
-      take(w, values);
-    }
+    for (int w = 0; w < kHeldTiles; ++w) take(w, held[w]);
     for (int w = kHeldTiles; w < count; ++w) {
       wait_for_copies(stages - 1);
       take(w, ring.read(span, tile_of(w), stage_of(w)));
@@ -81,13 +76,12 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
     }
     for (int w = count - 1; w >= kHeldTiles; --w) {
       wait_for_copies(stages - 1);
-      const PackOf<T>* const source = ring.stage(stage_of(w));
-      ring.write(rows, row, span, tile_of(w), [&](int k) { return load_vector(source + k * ring.workers); }, state);
+      ring.write(rows, row, span, tile_of(w), [&](int k) { return ring.staged(stage_of(w), k); }, state);
       fetch(w - stages, false);
     }
 #pragma unroll
     for (int w = kHeldTiles - 1; w >= 0; --w) {
-      if (w < count) ring.write(rows, row, span, tile_of(w), [&](int k) { return held[w][k]; }, state);
+      if (w < count) ring.write(rows, row, span, tile_of(w), [&](int k) { return held[w].kept[k]; }, state);
     }
   }
 }

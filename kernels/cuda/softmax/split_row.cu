@@ -142,8 +142,11 @@ void launch_split(const Call& call) {
   const index_t tiles = ceil_div(call.cols / kPackItems<T>, packs);
   if (!reads_packs(call) || tiles < 2 || call.rows * tiles > kMostTiles) return launch_in_stretches<kWarp, T>(call);
   const int fit = (shared_bytes - kStaticBytes) / int(packs * kVectorBytes);
-  const TileLaunch<kWarp, T> tile_launch{
-      call, {packs, int(tiles)}, threads, int(smaller(fit, policy.most_stages)), policy.most_blocks};
+  const TileLaunch<kWarp, T> tile_launch{call,
+                                         {packs, int(tiles), !has_no_edges<T>(call)},
+                                         threads,
+                                         int(smaller(fit, policy.most_stages)),
+                                         policy.most_blocks};
   if (!tile_launch.stream()) tile_launch.keep();
 }
 

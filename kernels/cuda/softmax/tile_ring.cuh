@@ -23,6 +23,7 @@ struct RingShape {
 struct TileShape {
   index_t packs;  // of a tile
   int tiles;      // of a row
+  bool edges;     // whether rows may have some
 };
 
 template <typename T>
@@ -37,11 +38,23 @@ struct TileRing {
   GP_DEVICE TileRing(PackOf<T>* packs, TileShape shape, int workers)
       : packs(packs), shape(shape), workers(workers), thread(threadIdx.x) {}
 
+  GP_DEVICE RowSpan<T> span_of(const Rows<T>& rows, index_t row) const { return {rows, row, shape.edges}; }
   GP_DEVICE index_t pack_of(int tile, int k) const { return tile * shape.packs + k * workers + thread; }
+  GP_DEVICE KeptPack<T> staged(int stage_index, int k) const {
+    KeptPack<T> pack;
+    pack.load(stage(stage_index) + k * workers);
+    return pack;
+  }
   GP_DEVICE PackOf<T>* stage(int index) const { return packs + index * int(shape.packs) + thread; }
+  // The row's packs from the thread's first of the tile on, as far as a tile can ask.
+  GP_DEVICE int packs_left(const RowSpan<T>& span, int tile) const {
+    const index_t left = span.packs - pack_of(tile, 0);
+    return left < shape.packs ? int(left) : int(shape.packs);
+  }
 
   // The element of the edges that the thread has in the tile, -1 where it has none.
   GP_DEVICE index_t edge_col(const RowSpan<T>& span, int tile) const {
+    if (!shape.edges) return -1;
     const bool has = thread < span.head ? tile == 0 : thread < span.edges() && tile == shape.tiles - 1;
     return has ? span.col_of_edge(thread) : -1;
   }
@@ -54,52 +67,57 @@ struct TileRing {
   template <typename... Hint>
   GP_DEVICE void fetch(const RowSpan<T>& span, int tile, int stage_index, Hint... hint) const {
     PackOf<T>* const target = stage(stage_index);
-    const auto* const body = reinterpret_cast<const PackOf<T>*>(span.start + span.head);
+    const auto* const source = reinterpret_cast<const PackOf<T>*>(span.start + span.head) + pack_of(tile, 0);
+    const int left = packs_left(span, tile);
 #pragma unroll
     for (int k = 0; k < kTilePacks; ++k) {
-      const index_t pack = pack_of(tile, k);
-      if (pack < span.packs) copy_async(target + k * workers, body + pack, hint...);
+      if (k * workers < left) copy_async(target + k * workers, source + k * workers, hint...);
     }
   }
 
-  // The thread's elements of a tile, from its stage.
+  // The thread's elements of a tile, from its stage. What the row does not have is whatever the stage holds, until it
+  // is replaced: a condition on each load would have them wait for each other.
   GP_DEVICE Packs read(const RowSpan<T>& span, int tile, int stage_index) const {
     const PackOf<T>* const source = stage(stage_index);
+    const int left = packs_left(span, tile);
     Packs values;
 #pragma unroll
-    for (int k = 0; k < kTilePacks; ++k) {
-      if (pack_of(tile, k) < span.packs) {
-        values.set(k, load_vector(source + k * workers));
-      } else {
-        values.set(k, span.no_pack());
+    for (int k = 0; k < kTilePacks; ++k) values.kept[k].load(source + k * workers);
+    if ((kTilePacks - 1) * workers >= left) {
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) {
+        if (k * workers >= left) values.kept[k].set(span.no_pack());
       }
     }
     return values;
   }
 
-  // Writes a tile whose packs `source` gives: source(k) is the k-th of the thread.
+  // Writes a tile whose packs `source` gives: source(k), a KeptPack, is the k-th of the thread.
   template <typename Source, typename Result>
   GP_DEVICE void write(const Rows<T>& rows, index_t row, const RowSpan<T>& span, int tile, Source source,
                        const Result& result) const {
+    const int left = packs_left(span, tile);
     if (writes_packs(rows, row, span)) {
-      T* const start = &rows.out(row, span.head);
+      T* const target = &rows.out(row, span.col_of(pack_of(tile, 0)));
+      KeptPack<T> packs[kTilePacks];
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) packs[k] = source(k);
 #pragma unroll
       for (int k = 0; k < kTilePacks; ++k) {
-        const index_t pack = pack_of(tile, k);
-        const PackOf<T> elements = source(k);
-        PackOf<T> results;
+        A values[kItems];
+        packs[k].widen(values);
 #pragma unroll
-        for (int i = 0; i < kItems; ++i) results.items[i] = result(A(elements.items[i]));
-        if (pack < span.packs) store_pack(start + pack * kItems, results);
+        for (A& value : values) value = result(value);
+        if (k * workers < left) store_pack(target + k * workers * kItems, KeptPack<T>::narrow(values));
       }
     } else {
 #pragma unroll 1
       for (int k = 0; k < kTilePacks; ++k) {
-        if (pack_of(tile, k) < span.packs) write_elements(rows, row, span, pack_of(tile, k), result);
+        if (k * workers < left) write_elements(rows, row, span, pack_of(tile, k), result);
       }
     }
     const index_t col = edge_col(span, tile);
-    if (col >= 0) rows.out(row, col) = result(A(span.start[col]));
+    if (col >= 0) rows.out(row, col) = T(result(A(span.start[col])));
   }
   template <typename Source>
   GP_DEVICE void write(const Rows<T>& rows, index_t row, const RowSpan<T>& span, int tile, Source source,

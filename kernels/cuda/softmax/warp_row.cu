@@ -88,13 +88,6 @@ GP_KERNEL warp_row_elements_kernel(Rows<T> rows) {
   }
 }
 
-// Whether every row of the input is a whole number of aligned packs.
-template <typename T>
-bool has_no_edges(const Call& call) {
-  return call.cols % kPackItems<T> == 0 && call.in.row_stride % kPackItems<T> == 0 &&
-         reinterpret_cast<std::uintptr_t>(call.in.data) % kVectorBytes == 0;
-}
-
 template <int kWarp, typename T, int kPolicy = 0>
 void launch_warp_row(const Call& call) {
   constexpr WarpRowPolicy kThis = kWarpRowOf<T, kPolicy>;
