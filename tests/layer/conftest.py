@@ -156,7 +156,7 @@ class Layer:
         assert status == 0, self.library.layer_last_error().decode()
 
 
-PLACES = [("cpu", 32), ("cpu", 64), ("cuda", 32)]
+PLACES = [("cpu", 32), ("cpu", 64), pytest.param(("cuda", 32), marks=pytest.mark.gpu)]
 
 
 def device_of(name: str, place: tuple[str, int], folder: Path) -> Layer:
