@@ -7,6 +7,7 @@
 #pragma once
 
 #include "memory.cuh"
+#include "ops.cuh"
 #include "warp.cuh"
 
 namespace gp {
@@ -56,10 +57,11 @@ struct Published {
   }
 };
 
-// The combination of the slots from `first`, in order, extended from call to call; one warp calls together. A group is
-// one slot of each lane: neighbours read neighbours, because every block of the launch waits for the same few lines of
-// the L2 cache. Whole groups are folded for good; what is left of the last is read again. kSlots are read at once: more
-// take more registers, fewer take another trip to the L2 cache for many slots.
+// The combination of the slots from `first`, extended from call to call; one warp calls together. A group is one slot
+// of each lane: neighbours read neighbours, because every block of the launch waits for the same few lines of the L2
+// cache. Whole groups are folded for good; what is left of the last is read again. kSlots are read at once: more take
+// more registers, fewer take another trip to the L2 cache for many slots. Where the operator commutes each lane folds
+// its own slots, and the lanes are combined once, at the end: the tile that waits for the answer waits for little else.
 template <int kWarp, typename Op, int kSlots>
 class RunningFold {
  public:
@@ -83,7 +85,7 @@ class RunningFold {
       for (int g = 0; g < kGroups; ++g) {
         states[g] = g * kWarp < wanted ? Slots::value(contents_[g]) : Op::identity();
       }
-      W::template reduce_in_order<Op>(states);
+      if constexpr (!Commutes<Op>) W::template reduce_in_order<Op>(states);
       State rest = Op::identity();
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
@@ -94,7 +96,10 @@ class RunningFold {
           rest = states[g];
         }
       }
-      if (left < kGroups * kWarp) return Op::combine(state_, rest);
+      if (left < kGroups * kWarp) {
+        const State all = Op::combine(state_, rest);
+        return Commutes<Op> ? W::template reduce<Op>(all) : all;
+      }
       load();
     }
   }
@@ -117,7 +122,7 @@ class RunningFold {
   index_t first_;
   int end_;
   int folded_ = 0;                // slots
-  State state_ = Op::identity();  // of those; lane 0's counts
+  State state_ = Op::identity();  // of those: the lane's own, or all of them in lane 0
   typename Slots::Slot contents_[kGroups];
 
   GP_DEVICE const std::uint64_t* lane_slots() const { return published_.at(first_ + folded_ + Warp<kWarp>::lane()); }

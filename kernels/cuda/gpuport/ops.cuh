@@ -10,6 +10,10 @@
 
 namespace gp {
 
+// Whether combine(a, b) is combine(b, a), bit for bit. Operators say so, and nothing is taken for granted.
+template <typename Op>
+concept Commutes = requires { requires Op::kCommutes; };
+
 // Integers wrap, as NumPy's do: the addition is unsigned, so overflow is defined.
 template <typename T, typename A, typename R = A>
 struct Sum {
@@ -17,6 +21,7 @@ struct Sum {
   using State = A;
   using Result = R;
   static constexpr OpCode kCode = OpCode::kSum;
+  static constexpr bool kCommutes = true;
   static GP_HOST_DEVICE State identity() { return State(0); }
   static GP_HOST_DEVICE State lift(Input x) { return State(x); }
   static GP_HOST_DEVICE State combine(State a, State b) {

@@ -143,8 +143,8 @@ GP_DEVICE void look_back(const Plan& plan, const Published<typename Op::State>& 
                          Exchange<typename Op::State>& exchange) {
   using State = typename Op::State;
   Walk walk = plan.begin();
-  // More than a device has multiprocessors, which is what a block's next tile adds.
-  using Fold = RunningFold<kWarp, Op, 256>;
+  // At least the multiprocessors of a device and a group: so many are left when a block comes to its next tile.
+  using Fold = RunningFold<kWarp, Op, 192>;
   for (int left = plan.count(); left > 0;) {
     const int row = walk.row;
     Fold fold(published, index_t(row) * plan.tiles, plan.tiles);

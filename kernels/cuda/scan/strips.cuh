@@ -65,15 +65,15 @@ struct WarpPart {
     }
   }
 
-  // The combination of the part, in order; lane 0 holds it.
+  // The combination of the part; lane 0 holds it.
   GP_DEVICE State total() const {
     State sums[kStrips];
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) sums[s] = sum_of(s);
-    W::template reduce_in_order<Op>(sums);
+    if constexpr (!Commutes<Op>) W::template reduce_in_order<Op>(sums);
 #pragma unroll
     for (int s = 1; s < kStrips; ++s) sums[0] = Op::combine(sums[0], sums[s]);
-    return sums[0];
+    return Commutes<Op> ? W::template reduce<Op>(sums[0]) : sums[0];
   }
 
   // Sets `before` and returns the combination of the part.
