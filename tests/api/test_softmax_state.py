@@ -122,6 +122,19 @@ def test_merging_by_parts_in_any_layout(warp_size: int) -> None:
     np.testing.assert_allclose(state[1], whole[1], rtol=1e-14)
 
 
+@pytest.mark.parametrize("warp_size", [32, 64])
+def test_a_maximum_that_is_a_nan_is_none(warp_size: int) -> None:
+    nan, two = (np.float64(math.nan), np.float64(1)), (np.float64(2), np.float64(3))
+    for first, second in ((nan, two), (two, nan)):
+        m, d = gpuport.merge_softmax_states(first, second, warp_size=warp_size)
+        assert m == 2
+        assert np.isnan(d)
+    m, d = gpuport.merge_softmax_states(nan, nan, warp_size=warp_size)
+    assert m == -math.inf
+    assert np.isnan(d)
+
+
+
 def test_no_states_at_all() -> None:
     none = (np.empty((3, 0)), np.empty((3, 0)))
     merged = gpuport.merge_softmax_states(none, none)

@@ -1,4 +1,5 @@
 // The two devices, their attributes, limits of functions, streams and events.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,6 +26,9 @@ thread_local int current_device = 0;
 unsigned width_of(int device) { return device == 0 ? 32 : 64; }
 
 std::mutex limits_mutex;
+// A forked child finds the lock free, and the limits as they were.
+[[maybe_unused]] const int registered =
+    pthread_atfork([] { limits_mutex.lock(); }, [] { limits_mutex.unlock(); }, [] { limits_mutex.unlock(); });
 std::map<const void*, int>& dynamic_limits() {  // of functions that asked for more
   static auto& limits = *new std::map<const void*, int>;
   return limits;

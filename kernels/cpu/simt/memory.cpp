@@ -1,5 +1,6 @@
 // Allocations and copies. One registry knows which device, or the host, an address belongs to. A copy wants the results
 // of the kernels before it, so it gives their failure; memory can be had and freed after one.
+#include <pthread.h>
 #include <sys/sysinfo.h>
 
 #include <cstdlib>
@@ -31,6 +32,10 @@ Registry& registry() {
   static Registry& instance = *new Registry;  // outlives every static destructor that frees memory
   return instance;
 }
+
+// A fork waits for whoever is at the registry, so that the child finds it whole and its lock free.
+[[maybe_unused]] const int registered = pthread_atfork(
+    [] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); }, [] { registry().mutex.unlock(); });
 
 cudaError_t fail(cudaError_t error) { return cudaError_t(set_error(error)); }
 

@@ -1,5 +1,7 @@
 #include "runtime.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -27,6 +29,14 @@ void fail_launch(cudaError_t status, const Call& call, const Grid& grid) {
        " (", cudaGetErrorName(status), ")");
 }
 
+struct WorkspaceBuffer {
+  std::mutex mutex;
+  void* memory = nullptr;
+  std::size_t tagged = 0;    // words
+  std::size_t capacity = 0;  // bytes of data
+  std::uint32_t tag = 0;     // of the last launch
+};
+
 namespace {
 
 struct Residents {
@@ -36,13 +46,26 @@ struct Residents {
   index_t blocks;
 };
 
+// The per-thread default stream is one handle for many streams, so the thread belongs to the key.
+using BufferKey = std::tuple<int, cudaStream_t, std::thread::id>;
+
+// What calls share. Never destroyed: calls may come late, and the driver may be gone before static destructors run.
+struct Shared {
+  std::mutex residents_mutex, buffers_mutex;
+  std::vector<Residents> residents;
+  std::map<BufferKey, std::unique_ptr<WorkspaceBuffer>> buffers;
+};
+Shared* shared = new Shared;
+
+// A forked child shares nothing with its parent's calls: another thread may have held a lock, or been in the midst of
+// a launch that counts in a buffer.
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { shared = new Shared; });
+
 }  // namespace
 
 index_t resident_blocks(const void* kernel, const Call& call, int threads, std::size_t shared_bytes) {
-  // Never destroyed: calls may come late.
-  static std::mutex& mutex = *new std::mutex;
-  static auto& answers = *new std::vector<Residents>;
-  const std::lock_guard<std::mutex> lock(mutex);
+  std::vector<Residents>& answers = shared->residents;
+  const std::lock_guard<std::mutex> lock(shared->residents_mutex);
   std::size_t most = shared_bytes;
   for (const Residents& known : answers) {
     if (known.kernel != kernel || known.device != call.device) continue;
@@ -84,36 +107,24 @@ DeviceScope::~DeviceScope() {
   if (previous_ != device_) (void)cudaSetDevice(previous_);
 }
 
-struct WorkspaceBuffer {
-  std::mutex mutex;
-  void* memory = nullptr;
-  std::size_t tagged = 0;    // words
-  std::size_t capacity = 0;  // bytes of data
-  std::uint32_t tag = 0;     // of the last launch
-};
-
 namespace {
 
 constexpr std::size_t kCounterBytes = std::size_t(kCounters) * sizeof(std::uint32_t);
 
-// The per-thread default stream is one handle for many streams, so the thread belongs to the key.
-using BufferKey = std::tuple<int, cudaStream_t, std::thread::id>;
-
 WorkspaceBuffer& buffer_of(int device, cudaStream_t stream) {
-  // Never destroyed: the driver may be gone before static destructors run.
-  static std::mutex& mutex = *new std::mutex;
-  static auto& buffers = *new std::map<BufferKey, std::unique_ptr<WorkspaceBuffer>>;
   const bool per_thread = stream == cudaStreamPerThread;
   const BufferKey key{device, stream, per_thread ? std::this_thread::get_id() : std::thread::id()};
-  // A thread mostly stays on one stream. Buffers are never destroyed, so what it remembers holds.
+  // A thread mostly stays on one stream. Buffers are never destroyed, so what it remembers holds, until it is forked.
   thread_local BufferKey last_key;
   thread_local WorkspaceBuffer* last = nullptr;
-  if (last != nullptr && last_key == key) return *last;
-  const std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<WorkspaceBuffer>& buffer = buffers[key];
+  thread_local const Shared* last_shared = nullptr;
+  if (last_shared == shared && last_key == key) return *last;
+  const std::lock_guard<std::mutex> lock(shared->buffers_mutex);
+  std::unique_ptr<WorkspaceBuffer>& buffer = shared->buffers[key];
   if (!buffer) buffer = std::make_unique<WorkspaceBuffer>();
   last_key = key;
   last = buffer.get();
+  last_shared = shared;
   return *buffer;
 }
 

@@ -28,13 +28,21 @@ GP_DEVICE bool is_empty(const MaxSum<A>& state) {
   return state.max == -infinity<A>() && state.sum == A(0);
 }
 
+// A caller's maximum that is a NaN is no number: the sum holds the NaN in its place, whichever state comes first.
+template <typename A>
+GP_DEVICE MaxSum<A> with_number(const MaxSum<A>& state) {
+  return state.max == state.max ? state : MaxSum<A>{-infinity<A>(), quiet_nan<A>()};
+}
+
 template <typename A>
 GP_KERNEL merge_states_kernel(StateView<A> left, StateView<A> right, StateView<A> out, index_t rows) {
   const index_t step = index_t(gridDim.x) * blockDim.x;
   for (index_t row = index_t(blockIdx.x) * blockDim.x + threadIdx.x; row < rows; row += step) {
     const MaxSum<A> a = left[row], b = right[row];
     // Asked for, not computed: arithmetic would not keep the payload of a NaN.
-    const MaxSum<A> merged = is_empty(b) ? a : is_empty(a) ? b : MergeMaxSum<A>::combine(a, b);
+    const MaxSum<A> merged = is_empty(b)   ? a
+                             : is_empty(a) ? b
+                                           : MergeMaxSum<A>::combine(with_number(a), with_number(b));
     out.max[row * out.max_stride] = merged.max;
     out.sum[row * out.sum_stride] = merged.sum;
   }
