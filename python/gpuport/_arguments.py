@@ -121,7 +121,8 @@ def _aligned(view: View, argument: str) -> View:
     if view.place != HOST:
         raise ValueError(f"{argument} is not aligned to its elements; copy it first")
     copy = np.array(host_array(view), order="C")
-    return packed(copy.ctypes.data, view.dtype, view.shape, HOST, copy)
+    made = packed(copy.ctypes.data, view.dtype, view.shape, HOST, copy)
+    return made._replace(origin=view.memory)
 
 
 def mask_view(mask: Any, source: View, site: Site) -> View:
@@ -194,10 +195,11 @@ def output_of(
         raise ValueError(f"out has shape {view.shape}, the result is {shape}")
     if view.address % view.itemsize:
         raise ValueError("out is not aligned to its elements")
-    if repeats_elements(view.shape, view.strides):
-        raise ValueError(
-            f"out names some elements twice: shape {view.shape}, strides {view.strides}"
-        )
+    _, _, itemsize, _, steps = view.memory
+    if repeats_elements(shape, steps, itemsize):
+        whole = not any(step % itemsize for step in steps)
+        strides = tuple(step // itemsize for step in steps) if whole else f"{steps} in bytes"
+        raise ValueError(f"out names some elements twice: shape {shape}, strides {strides}")
     if view.overlaps(source) and not view.is_same_as(source):
         raise ValueError("out overlaps x without being x itself")
     if mask is not None and view.overlaps(mask):

@@ -190,10 +190,11 @@ def _walk(launches: list[Launch]) -> list[tuple[int, int, int]]:
     return [(launch.rows, launch.cols, launch.offsets[0]) for launch in launches]
 
 
-def repeats_elements(shape: Sequence[int], strides: Ints) -> bool:
-    """Whether two indices name the same element.
+def repeats_elements(shape: Sequence[int], strides: Ints, itemsize: int = 1) -> bool:
+    """Whether two indices name the same element, or elements that share a part.
 
-    Never a wrong no; a wrong yes only for interleaved strides that slicing cannot give.
+    An element is as long as `itemsize` of what the strides count. Never a wrong no; a wrong yes
+    only for interleaved strides that slicing cannot give.
     """
     if 0 in shape:
         return False
@@ -201,7 +202,7 @@ def repeats_elements(shape: Sequence[int], strides: Ints) -> bool:
     for size, stride in sorted(
         ((n, abs(s)) for n, s in zip(shape, strides, strict=True) if n > 1), key=lambda d: d[1]
     ):
-        if stride <= reach:
+        if stride < reach + itemsize:
             return True
         reach += (size - 1) * stride
     return False

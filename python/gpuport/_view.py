@@ -29,8 +29,25 @@ class Place(NamedTuple):
 HOST = Place("cpu")
 
 
+class Memory(NamedTuple):
+    """The bytes of an array as they lie in its owner's hands; `steps` are strides in bytes.
+
+    `form` says how an element is written there: the dtype, and whatever else it takes to read it.
+    """
+
+    address: int
+    form: str
+    itemsize: int
+    shape: Ints
+    steps: Ints
+
+
 class View(NamedTuple):
-    """Address, dtype, shape and strides (in elements). `owner` keeps the memory alive."""
+    """Address, dtype, shape and strides (in elements). `owner` keeps the memory alive.
+
+    `origin` is what the caller has where this is a copy of it, or a copy for it: what overlaps and
+    what is the same is a matter of the caller's bytes.
+    """
 
     address: int
     dtype: str
@@ -39,6 +56,7 @@ class View(NamedTuple):
     place: Place
     owner: Any
     readonly: bool = False
+    origin: Memory | None = None
 
     @property
     def size(self) -> int:
@@ -52,6 +70,15 @@ class View(NamedTuple):
     def nbytes(self) -> int:
         """Of the elements, without gaps."""
         return self.size * self.itemsize
+
+    @property
+    def memory(self) -> Memory:
+        """The caller's."""
+        if self.origin is not None:
+            return self.origin
+        size = self.itemsize
+        steps = tuple(s * size for s in self.strides)
+        return Memory(self.address, self.dtype, size, self.shape, steps)
 
     @property
     def strided(self) -> Strided:
@@ -78,10 +105,9 @@ class View(NamedTuple):
 
     def is_same_as(self, other: View) -> bool:
         """Whether both name the same elements in the same order."""
-        return (
-            (self.address, self.dtype, self.shape) == (other.address, other.dtype, other.shape)
-        ) and all(
-            a == b for n, a, b in zip(self.shape, self.strides, other.strides, strict=True) if n > 1
+        mine, theirs = self.memory, other.memory
+        return mine[:-1] == theirs[:-1] and all(
+            a == b for n, a, b in zip(mine.shape, mine.steps, theirs.steps, strict=True) if n > 1
         )
 
     def overlaps(self, other: View) -> bool:
@@ -92,7 +118,7 @@ class View(NamedTuple):
         # GPU's.
         work: Any = 100_000
         try:
-            return np.shares_memory(_shadow(self), _shadow(other), max_work=work)
+            return np.shares_memory(_shadow(self.memory), _shadow(other.memory), max_work=work)
         except np.exceptions.TooHardError:
             return True
 
@@ -119,23 +145,23 @@ class _Exposed:
         self.owner = owner
 
 
-def _expose(view: View, typestr: str) -> npt.NDArray[Any]:
+def _expose(memory: Memory, typestr: str, readonly: bool, owner: Any) -> npt.NDArray[Any]:
     return np.asarray(
         _Exposed(
             {
-                "data": (view.address, view.readonly),
-                "shape": view.shape,
-                "strides": tuple(s * view.itemsize for s in view.strides),
+                "data": (memory.address, readonly),
+                "shape": memory.shape,
+                "strides": memory.steps,
                 "typestr": typestr,
                 "version": 3,
             },
-            view.owner,
+            owner,
         )
     )
 
 
-def _shadow(view: View) -> npt.NDArray[Any]:
-    return _expose(view, f"|V{view.itemsize}")
+def _shadow(memory: Memory) -> npt.NDArray[Any]:
+    return _expose(memory, f"|V{memory.itemsize}", readonly=True, owner=None)
 
 
 def host_array(view: View) -> npt.NDArray[Any]:
@@ -143,7 +169,8 @@ def host_array(view: View) -> npt.NDArray[Any]:
     dtype = numpy_dtype(view.dtype)
     if view.size == 0:
         return np.empty(view.shape, dtype)
-    return _expose(view, f"<u{view.itemsize}").view(dtype)
+    itself = view._replace(origin=None).memory
+    return _expose(itself, f"<u{view.itemsize}", view.readonly, view.owner).view(dtype)
 
 
 def packed(address: int, dtype: str, shape: Ints, place: Place, owner: Any) -> View:

@@ -62,6 +62,26 @@ def test_overlap_is_seen_through_dlpack() -> None:
     np.testing.assert_array_equal(memory, gpuport.softmax(X))
 
 
+def test_misaligned_memory_overlaps_as_any_other() -> None:
+    """x is copied aside there; what `out` may be is a matter of the bytes that the producer has."""
+    memory = np.zeros(401, np.uint8)[1:].view(np.float32)
+    memory[...] = np.resize(X, 100)
+    before = memory.tobytes()
+    x = OnlyDlpack(memory[20:60].reshape(4, 10))
+    for call in (gpuport.softmax, gpuport.log_softmax, gpuport.inclusive_scan):
+        for out in (memory[21:61], memory[59:19:-1], memory[0:80:2]):
+            with pytest.raises(ValueError, match="out overlaps x without being x itself"):
+                call(x, out=out.reshape(4, 10))
+            assert memory.tobytes() == before
+        for out in (memory[20:60], memory[60:]):
+            expected = call(memory[20:60].reshape(4, 10))
+            call(x, out=out.reshape(4, 10))
+            np.testing.assert_allclose(out.reshape(4, 10), expected, rtol=1e-6)
+            memory[...] = np.resize(X, 100)
+    with pytest.raises(ValueError, match="out overlaps x"):
+        gpuport.sum(x, axis=1, out=memory[59:63])
+
+
 def test_bfloat16_through_dlpack() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     got = gpuport.sum(OnlyDlpack(torch.ones(300, dtype=torch.bfloat16)), dtype="float32")

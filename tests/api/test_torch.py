@@ -57,6 +57,26 @@ def test_negated_views() -> None:
         gpuport.softmax(torch.zeros(2), out=x)
 
 
+def test_copies_of_x_overlap_as_x_does() -> None:
+    """A negated view is resolved, a misaligned one packed: what counts is the tensor itself."""
+    numbers = torch.arange(20, dtype=torch.float32).to(torch.complex64) * (1 + 1j)
+    x = numbers.conj().imag
+    before = numbers.clone()
+    with pytest.raises(ValueError, match="out overlaps x without being x itself"):
+        gpuport.softmax(x, out=numbers.imag)
+    assert torch.equal(numbers, before)
+    expected = torch.softmax(x, 0)
+    torch.testing.assert_close(gpuport.softmax(x, out=numbers.real), expected)
+    memory = bytearray(81)
+    line = torch.frombuffer(memory, dtype=torch.float32, offset=1)
+    own = np.frombuffer(memory, np.float32, offset=1)
+    with pytest.raises(ValueError, match="out overlaps x without being x itself"):
+        gpuport.inclusive_scan(line[:8], out=own[1:9])
+    line[:8] = 1
+    gpuport.inclusive_scan(line[:8], out=own[:8])
+    assert line[:9].tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 0]
+
+
 def test_dtype_argument_takes_torch_dtypes() -> None:
     assert gpuport.sum(torch.ones(3, dtype=torch.int8), dtype=torch.float64).dtype == torch.float64
     with pytest.raises(TypeError, match="int64, float64"):

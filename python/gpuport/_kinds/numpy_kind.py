@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpuport._dtypes import ITEMSIZE, numpy_dtype
 from gpuport._layout import Ints
-from gpuport._view import HOST, Output, Place, View, packed
+from gpuport._view import HOST, Memory, Output, Place, View, packed
 
 
 def _is_masked(array: Any) -> bool:
@@ -42,6 +42,13 @@ def view_of(array: npt.NDArray[Any], owner: Any = None) -> View:
     )
 
 
+def _aside(copy: npt.NDArray[Any], array: npt.NDArray[Any]) -> View:
+    """A plain copy that stands for an array which no kernel can read or write."""
+    form = copy.dtype.name if array.dtype.isnative else f"{copy.dtype.name}, bytes swapped"
+    origin = Memory(array.ctypes.data, form, array.itemsize, array.shape, array.strides)
+    return view_of(copy)._replace(origin=origin)
+
+
 class NumpyKind:
     name = "NumPy"
     has_pool = True
@@ -61,9 +68,9 @@ class NumpyKind:
         # A dtype that gpuport does not take is refused by name before the memory is looked at.
         if plain.dtype.name not in ITEMSIZE:
             return View(0, str(plain.dtype.name), plain.shape, (0,) * plain.ndim, HOST, plain)
-        if not _is_plain(plain):
-            plain = np.array(plain, dtype=plain.dtype.newbyteorder("="), order="C")
-        return view_of(plain)
+        if _is_plain(plain):
+            return view_of(plain)
+        return _aside(np.array(plain, dtype=plain.dtype.newbyteorder("="), order="C"), plain)
 
     def output(self, array: Any, argument: str, stream: int) -> Output:
         if not isinstance(array, np.ndarray) or _is_masked(array):
@@ -75,7 +82,7 @@ class NumpyKind:
             return Output(view_of(target))
         # Its layout cannot be written by a kernel: fill a packed array, then let NumPy convert.
         aside = np.empty(target.shape, target.dtype.newbyteorder("="))
-        return Output(view_of(aside), lambda: np.copyto(target, aside))
+        return Output(_aside(aside, target), lambda: np.copyto(target, aside))
 
     def empty(self, like: Any, shape: Ints, dtype: str, stream: int) -> tuple[Any, View]:
         made = np.empty(shape, numpy_dtype(dtype))

@@ -80,8 +80,12 @@ class TorchKind:
 
     def view(self, array: Any, argument: str, stream: int) -> View:
         _require_strided(array, argument)
-        plain = array.resolve_neg() if array.is_neg() else array
-        return _view(plain, argument, self.place(array, argument))
+        place = self.place(array, argument)
+        if not array.is_neg():
+            return _view(array, argument, place)
+        lazy = _view(array, argument, place).memory
+        origin = lazy._replace(form=f"{lazy.form}, negated")
+        return _view(array.resolve_neg(), argument, place)._replace(origin=origin)
 
     def output(self, array: Any, argument: str, stream: int) -> Output:
         _require_strided(array, argument)
