@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from gpuport._backends import ordinals, usable_module
 from gpuport._dtypes import EXACT, INTEGERS, ITEMSIZE, require_supported
 from gpuport._kinds import Kind
-from gpuport._layout import Ints, repeats_elements
+from gpuport._layout import Ints, as_integer, repeats_elements
 from gpuport._native import NativeModule
 from gpuport._view import HOST, Output, Place, View, host_array, packed, require_address
 from gpuport.arrays import kind_of, resolve_stream
@@ -71,9 +71,9 @@ def find_site(x: Any, options: Options, name: str = "x") -> Site:
 def _ordinal(work: Place, asked: int | None) -> int:
     """The native device. The CPU has one for each warp size, the first of 32 lanes."""
     sizes = ordinals(work.backend, work.device)
-    if isinstance(asked, bool) or not (asked is None or hasattr(asked, "__index__")):
+    size = next(iter(sizes)) if asked is None else as_integer(asked)
+    if size is None:
         raise TypeError(f"warp_size must be an integer, not {asked!r}")
-    size = next(iter(sizes)) if asked is None else index(asked)
     if size not in sizes:
         has = " and ".join(str(s) for s in sorted(sizes))
         raise ValueError(f"warp_size={asked!r}: {work} has warps of {has} lanes")
@@ -153,10 +153,10 @@ def keep_view(function: str, keep: Any, source: View, site: Site) -> View:
     return _aligned(view, "keep")
 
 
-def offsets_view(function: str, offsets: Any, site: Site) -> View:
+def offsets_view(function: str, offsets: Any, site: Site, length: int) -> View:
     """The ends of segments: integers in one dimension, with x or on the host."""
     if isinstance(offsets, list | tuple):
-        offsets = np.asarray(offsets)
+        offsets = _listed_offsets(function, offsets, length)
     view = _view_beside(offsets, "offsets", site, HOST)
     if len(view.shape) != 1:
         raise ValueError(f"{function}: offsets must have one dimension, not {len(view.shape)}")
@@ -165,6 +165,28 @@ def offsets_view(function: str, offsets: Any, site: Site) -> View:
     if view.dtype not in INTEGERS:
         raise TypeError(f"{function}: offsets must be integers, not {view.dtype}")
     return _aligned(view, "offsets")
+
+
+def _listed_offsets(function: str, offsets: Sequence[Any], length: int) -> np.ndarray[Any, Any]:
+    """A list of offsets as an array."""
+    try:
+        array = np.asarray(offsets)
+    except ValueError:
+        raise ValueError(
+            f"{function}: offsets must have one dimension; the list holds others of unlike lengths"
+        ) from None
+    if array.ndim != 1 or array.size == 0 or array.dtype.name in INTEGERS:
+        return array
+    # NumPy makes floats or objects of integers that do not share a type.
+    numbers = []
+    for offset in offsets:
+        number = as_integer(offset)
+        if number is None:
+            raise TypeError(f"{function}: offsets must be integers, not {type(offset).__name__}")
+        numbers.append(number)
+    if max(abs(number) for number in numbers) >= 2**63:  # so one is below 0 or past any end
+        check_offsets(function, np.array(numbers, object), length)
+    return np.array(numbers, np.int64)
 
 
 def check_offsets(function: str, offsets: np.ndarray[Any, np.dtype[Any]], length: int) -> None:

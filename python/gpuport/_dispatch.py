@@ -255,11 +255,21 @@ def refuse_capture(site: Site, function: str, what: str) -> None:
         raise Error(f"{function}: {what} waits for the GPU; under capture it cannot")
 
 
-def require_finite(function: str, session: Session, x: View, kept: View | None) -> None:
-    """ValueError for a NaN or infinity that takes part: where `kept` has no zero."""
+def require_finite(
+    function: str,
+    session: Session,
+    x: View,
+    kept: View | None = None,
+    within: tuple[int, int] | None = None,
+) -> None:
+    """ValueError for a NaN or infinity that takes part.
+
+    That is where `kept` has no zero; or, of an x of one dimension, what lies `within`.
+    """
     if x.dtype not in FLOATS:
         return
-    first = session.first_nonfinite(x)
+    start, end = within or (0, x.size)
+    first = session.first_nonfinite(x if within is None else x.between(start, end))
     if first >= 0 and kept is not None:
         flags = _on_host(session, kept) != 0
         if not flags.reshape(-1)[first]:
@@ -267,7 +277,7 @@ def require_finite(function: str, session: Session, x: View, kept: View | None) 
             bad = ~np.isfinite(_on_host(session, x).astype(np.float64)) & flags
             first = int(np.argmax(bad)) if bad.any() else -1
     if first >= 0:
-        raise ValueError(f"{function}: x is not finite at index {_index(first, x.shape)}")
+        raise ValueError(f"{function}: x is not finite at index {_index(start + first, x.shape)}")
 
 
 def _require_in_range(function: str, session: Session, dtype: str, flags: View) -> None:

@@ -101,11 +101,13 @@ def segmented(
     options: Options,
 ) -> Any:
     """Each segment of x folded to one element."""
+    if not isinstance(check, bool):
+        raise TypeError(f"check must be True or False, not {check!r}")
     site = find_site(x, options)
     source = source_view(function, x, site)
     if len(source.shape) != 1:
         raise ValueError(f"{function}: x must have one dimension, not {len(source.shape)}")
-    ends = offsets_view(function, offsets, site)
+    ends = offsets_view(function, offsets, site, source.size)
     dtype = result_dtype(source.dtype)
     kernel = choose_kernel(function, "segmented", op, site, source.dtype, source.size, options).name
     session = open_session(site, x)
@@ -118,7 +120,7 @@ def segmented(
         source = session.upload(source, site.work)
     if options.nonfinite == "raise":
         refuse_capture(site, function, "nonfinite='raise'")
-        require_finite(function, session, source, None)
+        require_finite(function, session, source, within=_extent(session, ends, source.size))
     row = session.row(source)
 
     def write(target: View) -> None:
@@ -136,6 +138,14 @@ def segmented(
         )
 
     return deliver(site, session, x, (ends.size - 1,), dtype, write)
+
+
+def _extent(session: Session, offsets: View, length: int) -> tuple[int, int]:
+    """From where to where x belongs to segments. Offsets that nobody checked lead no further."""
+    (stride,) = offsets.strides
+    ends = offsets._replace(shape=(2,), strides=((offsets.size - 1) * stride,))
+    first, last = (min(max(int(end), 0), length) for end in _values(session, ends))
+    return first, max(first, last)
 
 
 def _values(session: Session, view: View) -> np.ndarray[Any, np.dtype[Any]]:

@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from operator import index
+from typing import Any, NamedTuple
 
 Ints = tuple[int, ...]
 
@@ -52,6 +53,16 @@ def matrix_strides(shape: Sequence[int], axes: Iterable[int]) -> Ints:
     return tuple(packed[order.index(d)] for d in range(len(shape)))
 
 
+def as_integer(value: Any) -> int | None:
+    """The integer that a value stands for; None for a bool, and for what is none."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return index(value)
+    except TypeError:
+        return None
+
+
 def normalize_axes(axis: object, ndim: int) -> Ints:
     """The axes that `axis` names, sorted; None names all.
 
@@ -62,13 +73,13 @@ def normalize_axes(axis: object, ndim: int) -> Ints:
     axes = axis if isinstance(axis, tuple) else (axis,)
     found = []
     for a in axes:
-        if isinstance(a, bool) or not hasattr(a, "__index__"):
+        number = as_integer(a)
+        if number is None:
             raise TypeError(f"axis must be an integer, a tuple of integers or None, not {a!r}")
-        index = a.__index__()
         limit = max(ndim, 1) if not isinstance(axis, tuple) else ndim
-        if not -limit <= index < limit:
-            raise ValueError(f"axis {index} is out of bounds for an array of {ndim} dimensions")
-        found.append(index % limit)
+        if not -limit <= number < limit:
+            raise ValueError(f"axis {number} is out of bounds for an array of {ndim} dimensions")
+        found.append(number % limit)
     if len(set(found)) != len(found):
         raise ValueError(f"axis {axis} names an axis twice")
     return tuple(sorted(a for a in found if a < ndim))

@@ -92,6 +92,12 @@ class View(NamedTuple):
         (stride,) = self.strides
         return self.matrix(0, 0, stride)
 
+    def between(self, first: int, last: int) -> View:
+        """A part of one dimension."""
+        (stride,) = self.strides
+        address = self.address + first * stride * self.itemsize
+        return self._replace(address=address, shape=(last - first,))
+
     def broadcast_to(self, shape: Ints) -> View:
         """The same elements under a larger shape; ValueError where it does not fit."""
         lead = len(shape) - len(self.shape)

@@ -174,6 +174,24 @@ def test_offsets_on_the_host_are_copied_up(fake_cuda: FakeModule) -> None:
     assert fake_cuda.names() == []
 
 
+def test_what_belongs_to_no_segment_is_not_looked_at(fake_cuda: FakeModule) -> None:
+    """The two ends of the offsets are read for that, wherever they are."""
+    values = ROW.astype(np.float32)
+    values[[2, 30]] = np.nan
+    x = device(values)
+    for offsets in ([3, 9, 30], np.array([3, 9, 30], np.int16), device(np.array([3, 9, 30]))):
+        for check in (True, False):
+            got = gpuport.segmented_sum(x, offsets, check, nonfinite="raise")
+            assert got.to_numpy().tolist() == [values[3:9].sum(), values[9:30].sum()]
+    with pytest.raises(ValueError, match="x is not finite at index 30$"):
+        gpuport.segmented_sum(x, device(np.array([3, 9, 31])), nonfinite="raise")
+    fake_cuda.capturing.add(7)
+    fake_cuda.calls.clear()
+    with pytest.raises(gpuport.Error, match="nonfinite='raise' waits"):
+        gpuport.segmented_sum(x, device(np.array([3, 30])), False, nonfinite="raise", stream=7)
+    assert "download" not in fake_cuda.names()
+
+
 def test_places_do_not_mix(fake_cuda: FakeModule) -> None:
     x, other = device(ROW), device(ROW > 0, 1)
     with pytest.raises(ValueError, match="keep is on cuda device 1, x on cuda device 0"):

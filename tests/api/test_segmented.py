@@ -170,11 +170,31 @@ def test_a_nan_stays_in_its_segment(dtype: str) -> None:
         ([0, 11, 8], ValueError, r"offsets\[1\] is 11, past the end"),
         (np.array([0, 2**63 + 5], np.uint64), ValueError, r"offsets\[1\] is 9223372036854775813"),
         (np.array([5, 4], np.uint8), ValueError, r"offsets\[1\] is 4, less"),
+        ([0, 2**63], ValueError, r"offsets\[1\] is 9223372036854775808, past the end of x, which"),
+        ([0, 2**64], ValueError, r"offsets\[1\] is 18446744073709551616, past the end of x, which"),
+        ([0, 4, 10**30, 8], ValueError, r"offsets\[2\] is 10{30}, past the end of x, which"),
+        ([-(2**64), 8], ValueError, r"offsets\[0\] is -18446744073709551616; the first one is 0"),
+        (
+            [0, 5, -(2**64)],
+            ValueError,
+            r"offsets\[2\] is -18.*, less than offsets\[1\], which is 5",
+        ),
+        ([5, 3, 2**64], ValueError, r"offsets\[1\] is 3, less than offsets\[0\], which is 5"),
+        ([np.uint64(2**63), 3], ValueError, r"offsets\[0\] is 9223372036854775808, past the end"),
+        ([np.uint64(0), 9], ValueError, r"offsets\[1\] is 9, past the end of x, which has 8"),
         ([[0, 8]], ValueError, "offsets must have one dimension, not 2"),
+        ([[0, 2**64]], ValueError, "offsets must have one dimension, not 2"),
+        ([[0], [1, 2]], ValueError, "offsets must have one dimension"),
+        ([0, [1, 2]], ValueError, "offsets must have one dimension"),
+        ([0, None], TypeError, "offsets must be integers, not NoneType$"),
+        ([0, 2**64, 0.5], TypeError, "offsets must be integers, not float$"),
+        ([0, np.uint64(3), True], TypeError, "offsets must be integers, not bool$"),
         (np.int64(0), ValueError, "offsets must have one dimension, not 0"),
-        ([0.0, 8.0], TypeError, "offsets must be integers, not float64"),
-        ([False, True], TypeError, "offsets must be integers, not bool"),
-        (["0", "8"], TypeError, "offsets must be integers, not str"),
+        ([0.0, 8.0], TypeError, "offsets must be integers, not float$"),
+        ([False, True], TypeError, "offsets must be integers, not bool$"),
+        (["0", "8"], TypeError, "offsets must be integers, not str$"),
+        (np.zeros(2), TypeError, "offsets must be integers, not float64$"),
+        (np.zeros(2, bool), TypeError, "offsets must be integers, not bool$"),
         (None, TypeError, "offsets must be an array"),
         (8, TypeError, "offsets must be an array"),
     ],
@@ -203,7 +223,36 @@ def test_errors() -> None:
         with pytest.raises(ValueError, match=message):
             gpuport.segmented_sum(RUNNING, [0, 8], **keywords)
     with pytest.raises(ValueError, match="not finite at index 2"):
-        gpuport.segmented_max(np.array([0, 1, math.nan]), [0, 1], nonfinite="raise")
+        gpuport.segmented_max(np.array([0, 1, math.nan]), [1, 3], nonfinite="raise")
+
+
+def test_wrong_offsets_that_nobody_checks_lead_to_no_wild_read() -> None:
+    """As far as nonfinite="raise" reads: the kernel is not run where there is no segment."""
+    x = np.zeros(8)
+    for offsets in ([-(2**62)], [2**62], np.array([2**64 - 1], np.uint64)):
+        assert gpuport.segmented_sum(x, offsets, check=False, nonfinite="raise").size == 0
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("check", [None, 0, 1, "no", "", 2.0, np.array([True, False])])
+def test_check_is_true_or_false(call, check: Any) -> None:
+    for offsets in ([0, 8], [0, 9]):
+        with pytest.raises(TypeError, match=r"^check must be True or False, not "):
+            call(RUNNING, offsets, check=check)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_list_of_integers_is_what_it_says(call) -> None:
+    """NumPy makes floats or objects of integers that share no type of its own."""
+    expected = call(RUNNING, np.array([0, 4, 8]))
+    for kind in (list, tuple):
+        for offsets in (
+            [np.uint64(0), 4, 8],
+            [0, np.uint64(4), np.int8(8)],
+            [np.uint64(0), np.int64(4), np.uint8(8)],
+            [np.array(0), np.array(4, np.uint64), 8],
+        ):
+            np.testing.assert_array_equal(call(RUNNING, kind(offsets)), expected)
 
 
 @settings(deadline=None)  # a shared machine stalls

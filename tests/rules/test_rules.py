@@ -11,7 +11,7 @@ import pytest
 import gpuport
 from gpuport._dtypes import ALL, FLOATS, INTEGERS, numpy_dtype
 from gpuport.testing import Target
-from places import where
+from places import place, where
 from variants import INF, NAN, floats_of, on, plain, variants
 
 # The edges of warps of either width and of blocks, and an end far into a second block.
@@ -151,8 +151,48 @@ def test_raise_looks_at_what_takes_part(target: Target) -> None:
     assert gpuport.compact(x, part, nonfinite="raise", **where(target)).size == 399
     with pytest.raises(ValueError, match="leaves nothing of the row"):
         gpuport.softmax(x, mask=np.zeros(400, bool), nonfinite="raise", **where(target))
-    with pytest.raises(ValueError, match="not finite at index 77"):
-        gpuport.segmented_max(x, [0, 3], nonfinite="raise", **where(target))
+
+
+@pytest.mark.parametrize(
+    "call", [gpuport.segmented_sum, gpuport.segmented_max, gpuport.segmented_min]
+)
+def test_raise_looks_at_what_belongs_to_a_segment(call: Any, target: Target) -> None:
+    """The index is that in x, whatever lies before the first offset."""
+    for dtype in FLOATS:
+        x = np.zeros(400, numpy_dtype(dtype))
+        x[77], x[300] = NAN, INF
+        for view, first, second in (
+            (x, 77, 300),
+            (np.repeat(x, 3)[::3], 77, 300),
+            (x[::-1], 99, 322),
+        ):
+            there = place(target, view)
+            options = {"nonfinite": "raise", **where(target)}
+            for offsets in (
+                [0, 3],
+                [first + 1, first + 1, second],
+                [second + 1, 400],
+                [first],
+                [400, 400],
+            ):
+                for ends in (
+                    offsets,
+                    place(target, np.array(offsets, np.int16)),
+                    place(target, np.repeat(offsets, 2)[::-2][::-1]),
+                ):
+                    for check in (True, False):
+                        call(there, ends, check, **options)
+            for offsets, at in (
+                ([0, first + 1], first),
+                ([first, first + 1], first),
+                ([first + 1, 390, 399], second),
+                ([5, 5, 400, 400], first),
+            ):
+                for check in (True, False):
+                    with pytest.raises(
+                        ValueError, match=rf"^{call.__name__}: x is not finite at index {at}$"
+                    ):
+                        call(there, offsets, check, **options)
 
 
 # Infinities.
