@@ -17,6 +17,18 @@ from gpuport._view import HOST, Output, Place, View, host_array, packed, require
 from gpuport.arrays import kind_of, resolve_stream
 
 
+def require_word(argument: str, value: Any, *words: str) -> None:
+    """ValueError for a keyword that is none of the words."""
+    if not isinstance(value, str) or value not in words:
+        known = " or ".join(repr(word) for word in words)
+        raise ValueError(f"{argument} must be {known}, not {value!r}")
+
+
+def require_bool(argument: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{argument} must be True or False, not {value!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The keywords that all functions take."""
@@ -29,8 +41,7 @@ class Options:
     deterministic: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.nonfinite not in ("propagate", "raise"):
-            raise ValueError(f"nonfinite must be 'propagate' or 'raise', not {self.nonfinite!r}")
+        require_word("nonfinite", self.nonfinite, "propagate", "raise")
         if self.deterministic is not None and self.deterministic is not True:
             raise ValueError(f"deterministic must be None or True, not {self.deterministic!r}")
 
@@ -90,7 +101,7 @@ def state_view(function: str, state: Any, argument: str, site: Site) -> View:
 
 def source_view(function: str, x: Any, site: Site) -> View:
     view = site.kind.view(x, "x", site.stream)
-    require_supported(view.dtype, function)
+    require_supported(view.dtype, f"{function}: x of dtype")
     return _aligned(_with_memory(view, "x"), "x")
 
 

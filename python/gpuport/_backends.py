@@ -113,7 +113,7 @@ def native_module(name: str) -> NativeModule:
         ValueError: there is no backend of that name.
         BackendUnavailableError: it is not built or cannot be loaded; says why.
     """
-    if name not in NAMES:
+    if not isinstance(name, str) or name not in NAMES:
         raise ValueError(f"there is no backend {name!r}; there are {', '.join(NAMES)}")
     module = _import(name)
     if isinstance(module, str):

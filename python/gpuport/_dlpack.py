@@ -65,7 +65,7 @@ def stream_number(backend: str, stream: int) -> int:
     return stream
 
 
-def device_place(device_type: int, device_id: int) -> Place:
+def device_place(device_type: int, device_id: int, argument: str) -> Place:
     """A place for a DLPack device. Pinned host memory counts as the host's."""
     kind = int(device_type)
     if kind in (CPU, CUDA_HOST, ROCM_HOST):
@@ -75,7 +75,8 @@ def device_place(device_type: int, device_id: int) -> Place:
     if kind == ROCM:
         return Place("hip", int(device_id))
     raise TypeError(
-        f"DLPack device type {kind} is out of reach: gpuport works on CPU, CUDA and ROCm"
+        f"{argument} is on a DLPack device of type {kind}, which is out of reach: "
+        "gpuport works on CPU, CUDA and ROCm"
     )
 
 
@@ -90,7 +91,7 @@ def place_of(array: Any, argument: str) -> Place:
         raise TypeError(
             f"{argument}: __dlpack_device__() gave {device!r:.100}, not a pair of integers"
         ) from None
-    return device_place(device_type, device_id)
+    return device_place(device_type, device_id, argument)
 
 
 def request(array: Any, **options: Any) -> Any:
@@ -108,7 +109,9 @@ def read(capsule: Any, owner: Any, argument: str = "x") -> View:
     if _is_valid(capsule, b"dltensor_versioned"):
         managed = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
         if managed.major != 1:
-            raise BufferError(f"DLPack version {managed.major} is not known here, only 1")
+            raise BufferError(
+                f"{argument}: DLPack version {managed.major} is not known here, only 1"
+            )
         tensor, readonly = managed.tensor, bool(managed.flags & _READ_ONLY)
     elif _is_valid(capsule, b"dltensor"):
         tensor, readonly = _Tensor.from_address(_pointer(capsule, b"dltensor")), True
@@ -127,7 +130,7 @@ def read(capsule: Any, owner: Any, argument: str = "x") -> View:
         _dtype(tensor),
         shape,
         strides,
-        device_place(tensor.device_type, tensor.device_id),
+        device_place(tensor.device_type, tensor.device_id, argument),
         (capsule, owner),
         readonly,
     )

@@ -33,8 +33,8 @@ def dtype_name(dtype: Any) -> str:
         return dtype
     try:
         return str(np.dtype(dtype).name)
-    except TypeError:
-        raise TypeError(f"{dtype!r} is no dtype that gpuport knows") from None
+    except (TypeError, ValueError, SyntaxError):  # NumPy parses strings and lists of fields
+        raise TypeError(f"dtype {dtype!r} is none that gpuport knows") from None
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -43,9 +43,9 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def require_supported(name: str, function: str) -> None:
+def require_supported(name: str, what: str) -> None:
     if name not in ITEMSIZE:
-        raise TypeError(f"{function}: dtype {name} is not supported; it takes {', '.join(ALL)}")
+        raise TypeError(f"{what} {name} is not supported; it takes {', '.join(ALL)}")
 
 
 def sum_dtypes(name: str) -> tuple[str, ...]:

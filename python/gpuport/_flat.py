@@ -15,6 +15,7 @@ from gpuport._arguments import (
     find_site,
     keep_view,
     offsets_view,
+    require_bool,
     require_flags,
     source_view,
 )
@@ -101,8 +102,7 @@ def segmented(
     options: Options,
 ) -> Any:
     """Each segment of x folded to one element."""
-    if not isinstance(check, bool):
-        raise TypeError(f"check must be True or False, not {check!r}")
+    require_bool("check", check)
     site = find_site(x, options)
     source = source_view(function, x, site)
     if len(source.shape) != 1:

@@ -27,6 +27,8 @@ _LEGACY = 1  # cudaStreamLegacy: another name of the default stream 0, which lib
 
 def kind_of(array: Any, argument: str) -> Kind:
     """The kind of an array; TypeError for what is none."""
+    if isinstance(array, type):  # which has the attributes of its arrays
+        raise TypeError(f"{argument} must be an array, not the class {array.__name__}")
     if compat.is_numpy_array(array):
         return _NUMPY
     if compat.is_torch_array(array):

@@ -50,7 +50,7 @@ class DeviceArray:
         device: int = 0,
     ) -> None:
         name = dtype_name(dtype)
-        require_supported(name, "DeviceArray")
+        require_supported(name, "DeviceArray: dtype")
         extents: Ints = tuple(int(n) for n in shape)
         steps: Ints = contiguous_strides(extents) if strides is None else tuple(strides)
         if len(steps) != len(extents) or any(n < 0 for n in extents):
@@ -76,7 +76,7 @@ class DeviceArray:
     ) -> DeviceArray:
         """A new C-contiguous array; its elements are whatever the memory holds."""
         name = dtype_name(dtype)
-        require_supported(name, "DeviceArray")
+        require_supported(name, "DeviceArray: dtype")
         nbytes = math.prod(shape) * ITEMSIZE[name]
         buffer = usable_module(backend).allocate(nbytes, device)
         return cls(buffer, shape, name, backend=backend, device=device)

@@ -114,7 +114,7 @@ def test_errors() -> None:
         ):
             with pytest.raises(error, match=message):
                 call(RUNNING, **keywords)
-        with pytest.raises(TypeError, match=f"{call.__name__}: dtype complex64"):
+        with pytest.raises(TypeError, match=f"{call.__name__}: x of dtype complex64"):
             call(np.zeros(3, np.complex64))
         with pytest.raises(ValueError, match="not finite at index 1"):
             call(np.array([1.0, math.nan]), nonfinite="raise")

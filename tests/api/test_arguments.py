@@ -35,7 +35,9 @@ def test_what_is_no_array(call, x: object) -> None:
     ],
 )
 def test_unsupported_dtype_is_named(call, x: np.ndarray, name: str) -> None:
-    with pytest.raises(TypeError, match=f"{call.__name__}: dtype {name}.*bfloat16"):
+    with pytest.raises(
+        TypeError, match=f"^{call.__name__}: x of dtype {name}.* is not supported.*bfloat16"
+    ):
         call(x)
 
 

@@ -183,7 +183,7 @@ def test_what_belongs_to_no_segment_is_not_looked_at(fake_cuda: FakeModule) -> N
         for check in (True, False):
             got = gpuport.segmented_sum(x, offsets, check, nonfinite="raise")
             assert got.to_numpy().tolist() == [values[3:9].sum(), values[9:30].sum()]
-    with pytest.raises(ValueError, match="x is not finite at index 30$"):
+    with pytest.raises(ValueError, match=r"x is not finite at index 30$"):
         gpuport.segmented_sum(x, device(np.array([3, 9, 31])), nonfinite="raise")
     fake_cuda.capturing.add(7)
     fake_cuda.calls.clear()

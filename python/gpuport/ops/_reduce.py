@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuport._arguments import Options
+from gpuport._arguments import Options, require_bool, require_word
 from gpuport._dispatch import Operation, perform
 from gpuport._dtypes import EXACT, sum_result
 from gpuport._replay import replayed
@@ -60,10 +60,8 @@ def sum(
         OverflowError: see overflow; names the position of the first such row.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
-    if overflow not in ("wrap", "raise"):
-        raise ValueError(f"overflow must be 'wrap' or 'raise', not {overflow!r}")
-    if not isinstance(compensated, bool):
-        raise TypeError(f"compensated must be True or False, not {compensated!r}")
+    require_word("overflow", overflow, "wrap", "raise")
+    require_bool("compensated", compensated)
     checked = overflow == "raise"
 
     def exact(name: str) -> bool:
