@@ -22,8 +22,9 @@ RULES = {
     "integer sums wrap in 64 bits; repeatable bit for bit.",
     "checked_sum": "A running sum, from left to right, that leaves int64 or uint64 is refused, "
     "also where later elements would bring it back; the sum of nothing is 0.",
-    "compensated_sum": "NaN wins; inf - inf is NaN; the sum of nothing is 0; added in pairs of "
-    "float64 and rounded once: the error does not grow with the number of elements.",
+    "compensated_sum": "Of any dtype to a float; NaN wins; inf - inf is NaN; the sum of nothing "
+    "is 0; added in pairs of float64 and rounded once: the error does not grow with the number of "
+    "elements.",
     "softmax_state": "A masked element takes no part; (-inf, 0) for a row that is empty, masked "
     "out altogether or all -inf; a NaN makes d NaN, and no other row.",
     "merge_softmax_states": "The empty state (-inf, 0) changes no bit of the other; two of them "

@@ -254,6 +254,15 @@ def test_keywords_of_compensation() -> None:
     assert gpuport.sum(x, compensated=True, variant="compensated") == 9
     exact = gpuport.sum(np.ones(9, np.int32), compensated=True, variant="serial")
     assert exact == 9  # a sum of integers needs no compensation
+    for variant in ("compensated", "reduce.compensated"):
+        for dtype in ("bool", "int32", "uint64"):
+            integers = np.ones(9, dtype)
+            message = r"^sum: reduce\.compensated is for sums of floats; this one of u?int64 is"
+            with pytest.raises(ValueError, match=message):
+                gpuport.sum(integers, compensated=True, variant=variant)
+            with pytest.raises(ValueError, match=message):
+                gpuport.sum(integers, variant=variant)
+            assert gpuport.sum(integers, dtype=float, compensated=True, variant=variant) == 9
     with pytest.raises(ValueError, match=r"reduce\.single_pass computes sum, max, min, not comp"):
         gpuport.sum(x, compensated=True, variant="single_pass")
     with pytest.raises(TypeError, match="compensated must be True or False, not 1"):

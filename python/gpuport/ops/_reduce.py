@@ -63,6 +63,7 @@ def sum(
     require_word("overflow", overflow, "wrap", "raise")
     require_bool("compensated", compensated)
     checked = overflow == "raise"
+    asked = str(variant).removeprefix("reduce.")
 
     def exact(name: str) -> bool:
         return not checked and name in EXACT and sum_result(name, dtype) in EXACT
@@ -72,6 +73,11 @@ def sum(
             raise TypeError(f"sum: overflow='raise' is for integer sums, not for {result}")
         if checked:
             return "checked_sum"
+        if asked == "compensated" and result in EXACT:
+            raise ValueError(
+                f"sum: reduce.compensated is for sums of floats; this one of {result} is exact "
+                "without it, or ask for a float with dtype="
+            )
         return "compensated_sum" if compensated and result not in EXACT else "sum"
 
     operation = Operation(
