@@ -1,4 +1,4 @@
-"""What each family promises at the edges, in a sentence; docs/rules.md is the whole of it.
+"""What each family promises at the edges, in a sentence; rules.md beside this is the whole of it.
 
 An operation that has kernels to itself stands here by its name.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-PAGE = "docs/rules.md"
+# Where the page is installed, and what everything that refers to it calls it. In the source tree
+# the file is a link to docs/rules.md.
+PAGE = "gpuport/rules.md"
 
 RULES = {
     "reduce": "NaN wins; inf - inf is NaN; the sum of nothing is 0, max and min of nothing are "

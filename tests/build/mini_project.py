@@ -85,6 +85,9 @@ def copy_project(folder: Path) -> Path:
         shutil.copy(table, folder / "kernels/hip")
     shutil.copytree(ROOT / "tests/build/mini/kernels/cuda", folder / "kernels/cuda")
     shutil.copy(ROOT / "kernels/cuda/lock_release.hpp", folder / "kernels/cuda")  # the launcher's
+    (folder / "docs").mkdir()
+    for page in ("docs/rules.md", "python/gpuport/rules.md"):  # the page, and a link to it
+        shutil.copy(ROOT / page, folder / page, follow_symlinks=False)
     (folder / "README.md").write_text("A small tree.\n", encoding="utf-8")
     (folder / "python/gpuport/__init__.py").write_text("", encoding="utf-8")
     return folder

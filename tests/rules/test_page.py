@@ -1,4 +1,4 @@
-"""docs/rules.md names tests that exist, and every function and kernel leads to it."""
+"""docs/rules.md names tests that exist, is installed, and every function and kernel leads to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import gpuport
 from gpuport import _rules, ops
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / _rules.PAGE).read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/rules.md").read_text(encoding="utf-8")
 TESTS = "".join(
     path.read_text(encoding="utf-8")
     for path in sorted(Path(__file__).parent.glob("test_rules*.py"))
@@ -32,6 +32,12 @@ def test_every_test_that_the_page_names_exists() -> None:
 def test_every_test_of_the_rules_is_on_the_page() -> None:
     for name in re.findall(r"^def (test_\w+)\(", TESTS, re.MULTILINE):
         assert f"`{name}`" in PAGE, name
+
+
+def test_the_page_is_where_they_lead() -> None:
+    """In the package that is imported, whether it is installed or the source tree."""
+    installed = Path(gpuport.__file__).parents[1] / _rules.PAGE
+    assert installed.read_text(encoding="utf-8") == PAGE
 
 
 def test_functions_and_kernels_lead_to_the_page() -> None:

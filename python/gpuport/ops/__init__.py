@@ -22,19 +22,20 @@ Keywords:
         library's current stream if None. Calls on GPU arrays return before the work is done, except
         that JAX and libraries that know no streams get finished results.
     nonfinite: "propagate", or "raise": ValueError naming the first index of x that holds a NaN or
-        an infinity and is not masked out. This waits for the device, so it is refused while a graph
-        is captured.
+        an infinity and takes part: is not masked out, is kept, belongs to a segment. This waits for
+        the device, so it is refused while a graph is captured.
     deterministic: True asks for results that repeat bit for bit; ValueError where the
         variant does not give them.
     out: an array to write to, of the result's dtype (else TypeError), shape and device, which
         overlaps x not at all or is x itself (else ValueError). Its layout does not change the
         values. It is returned. A JAX array is a TypeError.
 
-An error in the arguments is raised before anything is written.
+An error in the arguments is raised before anything is written. Ctrl-C takes effect when the running
+call ends.
 
 Ties, NaN, infinities, masks, empty input, overflow and repeatability have the same rules on every
-backend and in every variant: docs/rules.md, and in a sentence `rules` of each record of
-`gpuport.kernels()`.
+backend and in every variant: gpuport/rules.md, a file of the installed package (docs/rules.md in
+the repository), and in a sentence `rules` of each record of `gpuport.kernels()`.
 """
 
 from __future__ import annotations

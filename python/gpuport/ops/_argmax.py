@@ -25,7 +25,7 @@ def argmax(
     """Index of the largest element, of all or along an axis.
 
     The lowest index on ties; -0.0 and 0.0 are equal. The first NaN wins, as in NumPy. All rules:
-    docs/rules.md.
+    gpuport/rules.md.
 
     Args:
         x: an array.
@@ -35,7 +35,8 @@ def argmax(
         An int64 array of x's shape without the axis.
 
     Raises:
-        ValueError: the axis holds no elements.
+        TypeError: x of an unsupported dtype, or an axis that is no integer.
+        ValueError: the axis holds no elements or is out of bounds; an unfit variant or keyword.
     """
     return _index_of("argmax", x, axis, Options(backend, variant, warp_size, stream, nonfinite))
 
@@ -51,9 +52,21 @@ def argmin(
     stream: Any = None,
     nonfinite: str = "propagate",
 ) -> Any:
-    """Index of the smallest element, of all or along an axis; otherwise as `argmax`.
+    """Index of the smallest element, of all or along an axis.
 
-    All rules: docs/rules.md.
+    The lowest index on ties; -0.0 and 0.0 are equal. The first NaN wins, as in NumPy. All rules:
+    gpuport/rules.md.
+
+    Args:
+        x: an array.
+        axis: the axis to look along; the whole array in C order if None.
+
+    Returns:
+        An int64 array of x's shape without the axis.
+
+    Raises:
+        TypeError: x of an unsupported dtype, or an axis that is no integer.
+        ValueError: the axis holds no elements or is out of bounds; an unfit variant or keyword.
     """
     return _index_of("argmin", x, axis, Options(backend, variant, warp_size, stream, nonfinite))
 

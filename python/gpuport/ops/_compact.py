@@ -22,7 +22,7 @@ def compact(
 ) -> Any:
     """The elements of x that are kept, in C order; NumPy's `x[keep != 0]`.
 
-    They keep their bits, NaN too. All rules: docs/rules.md.
+    They keep their bits, NaN too. All rules: gpuport/rules.md.
 
     The size of the result is read from the device, so on a GPU this waits, and is refused while a
     graph is captured.
@@ -59,7 +59,7 @@ def nonzero(
     """Indices of the elements of x that are not 0, in C order of the flattened array.
 
     NumPy calls this `flatnonzero`; `numpy.unravel_index` makes one index per dimension of them.
-    Waits for the size of the result as `compact` does. All rules: docs/rules.md.
+    Waits for the size of the result as `compact` does. All rules: gpuport/rules.md.
 
     Args:
         x: a boolean or integer array of any shape.
@@ -69,6 +69,7 @@ def nonzero(
 
     Raises:
         TypeError: x of floats or of an unsupported dtype.
+        ValueError: an unfit variant or keyword.
         gpuport.Error: the stream is being captured.
     """
     return _flat.compact(

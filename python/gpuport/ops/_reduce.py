@@ -32,7 +32,7 @@ def sum(
 
     Every element is widened before it is added. Integers wrap as NumPy's do. float16 and bfloat16
     are added in float32 and rounded once. NaN and infinities propagate; the sum of nothing is 0.
-    All rules: docs/rules.md.
+    All rules: gpuport/rules.md.
 
     Args:
         x: an array.
@@ -108,10 +108,21 @@ def max(
 ) -> Any:
     """Largest element, or largest along axes, in x's dtype. NaN wins, as in NumPy.
 
-    All rules: docs/rules.md.
+    All rules: gpuport/rules.md.
+
+    Args:
+        x: an array.
+        axis: the axes to look along; all of them if None.
+        out: see the module.
+
+    Returns:
+        An array of x's shape without the axes, and of its dtype.
 
     Raises:
-        ValueError: the reduced axes hold no elements.
+        TypeError: x of an unsupported dtype, out of another than x's, or an axis that is no
+            integer.
+        ValueError: the reduced axes hold no elements; an axis out of bounds, an unfit out, variant
+            or keyword.
     """
     return _extreme("max", x, axis, out, Options(backend, variant, warp_size, stream, nonfinite))
 
@@ -130,10 +141,21 @@ def min(
 ) -> Any:
     """Smallest element, or smallest along axes, in x's dtype. NaN wins, as in NumPy.
 
-    All rules: docs/rules.md.
+    All rules: gpuport/rules.md.
+
+    Args:
+        x: an array.
+        axis: the axes to look along; all of them if None.
+        out: see the module.
+
+    Returns:
+        An array of x's shape without the axes, and of its dtype.
 
     Raises:
-        ValueError: the reduced axes hold no elements.
+        TypeError: x of an unsupported dtype, out of another than x's, or an axis that is no
+            integer.
+        ValueError: the reduced axes hold no elements; an axis out of bounds, an unfit out, variant
+            or keyword.
     """
     return _extreme("min", x, axis, out, Options(backend, variant, warp_size, stream, nonfinite))
 

@@ -30,7 +30,7 @@ def exclusive_scan(
 
     Every element is widened before it is added. Integers wrap as NumPy's do. float16 and bfloat16
     are added in float32 and each result is rounded once. A NaN reaches every result after it, and
-    none before. All rules: docs/rules.md.
+    none before. All rules: gpuport/rules.md.
 
     Every default repeats floats bit for bit: their order depends on the length and the device
     alone, not on timing, layout or `out`.
@@ -71,7 +71,24 @@ def inclusive_scan(
 ) -> Any:
     """Sum of the elements up to and with each one along an axis, as NumPy's `cumsum`.
 
-    Arguments, result and errors are those of `exclusive_scan`. All rules: docs/rules.md.
+    Every element is widened before it is added. Integers wrap as NumPy's do. float16 and bfloat16
+    are added in float32 and each result is rounded once. A NaN reaches its own result and every
+    one after it. Every default repeats floats bit for bit. All rules: gpuport/rules.md.
+
+    Args:
+        x: an array.
+        axis: along which to add; None takes the whole array in C order as one row.
+        dtype: of result and accumulator. Default: int64 for bool and signed, uint64 for unsigned,
+            x's own for floats. Allowed too: float64 for bool and integers, int64 for unsigned of up
+            to 32 bits, uint64 for bool.
+        out: see the module; may be x itself.
+
+    Returns:
+        An array of x's shape.
+
+    Raises:
+        TypeError: x, dtype or out of an unsupported dtype, or an axis that is no integer.
+        ValueError: an axis out of bounds, an unfit out, variant or keyword.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _scan("inclusive_scan", x, axis, dtype, out, options)

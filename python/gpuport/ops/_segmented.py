@@ -27,7 +27,8 @@ def segmented_sum(
 
     Every element is widened before it is added, as in `sum`. The sum of an empty segment is 0.
     Elements before the first offset or after the last belong to no segment. The order of the
-    additions depends on the offsets alone, so results repeat bit for bit. All rules: docs/rules.md.
+    additions depends on the offsets alone, so results repeat bit for bit. All rules:
+    gpuport/rules.md.
 
     Args:
         x: an array of one dimension.
@@ -43,9 +44,10 @@ def segmented_sum(
         floats. Empty for one offset.
 
     Raises:
-        TypeError: x of an unsupported dtype, or offsets that are no integers.
-        ValueError: no offsets at all, more than one dimension; with check=True, naming the
-            position, an offset below 0, below the one before it, or past the end of x.
+        TypeError: x of an unsupported dtype, offsets that are no integers, or check no bool.
+        ValueError: x of several dimensions, no offsets at all, or offsets of several dimensions;
+            with check=True, naming the position, an offset below 0, below the one before it, or
+            past the end of x; an unfit variant or keyword.
         gpuport.Error: something has to wait while the stream is being captured.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
@@ -67,7 +69,25 @@ def segmented_max(
     """Largest element of each segment, in x's dtype. NaN wins, as in NumPy.
 
     An empty segment gives what every element is at least: -inf, the least integer of the type, or
-    False. Arguments and errors are those of `segmented_sum`. All rules: docs/rules.md.
+    False. Elements before the first offset or after the last belong to no segment. All rules:
+    gpuport/rules.md.
+
+    Args:
+        x: an array of one dimension.
+        offsets: k offsets for k - 1 segments, one after the other: a list, or an array of any
+            integer type in one dimension, on x's device or on the host.
+        check: whether to look at the offsets before anything is launched, which waits for those on
+            a GPU. With False wrong ones give undefined results, or an invalid access.
+
+    Returns:
+        An array of k - 1 elements of x's dtype. Empty for one offset.
+
+    Raises:
+        TypeError: x of an unsupported dtype, offsets that are no integers, or check no bool.
+        ValueError: x of several dimensions, no offsets at all, or offsets of several dimensions;
+            with check=True, naming the position, an offset below 0, below the one before it, or
+            past the end of x; an unfit variant or keyword.
+        gpuport.Error: something has to wait while the stream is being captured.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _flat.segmented("segmented_max", "max", _same, x, offsets, check, options)
@@ -88,7 +108,25 @@ def segmented_min(
     """Smallest element of each segment, in x's dtype. NaN wins, as in NumPy.
 
     An empty segment gives what every element is at most: inf, the greatest integer of the type, or
-    True. Arguments and errors are those of `segmented_sum`. All rules: docs/rules.md.
+    True. Elements before the first offset or after the last belong to no segment. All rules:
+    gpuport/rules.md.
+
+    Args:
+        x: an array of one dimension.
+        offsets: k offsets for k - 1 segments, one after the other: a list, or an array of any
+            integer type in one dimension, on x's device or on the host.
+        check: whether to look at the offsets before anything is launched, which waits for those on
+            a GPU. With False wrong ones give undefined results, or an invalid access.
+
+    Returns:
+        An array of k - 1 elements of x's dtype. Empty for one offset.
+
+    Raises:
+        TypeError: x of an unsupported dtype, offsets that are no integers, or check no bool.
+        ValueError: x of several dimensions, no offsets at all, or offsets of several dimensions;
+            with check=True, naming the position, an offset below 0, below the one before it, or
+            past the end of x; an unfit variant or keyword.
+        gpuport.Error: something has to wait while the stream is being captured.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _flat.segmented("segmented_min", "min", _same, x, offsets, check, options)

@@ -30,7 +30,7 @@ def softmax(
 
     A row that holds NaN or +inf, or only -inf, comes out all NaN, as in SciPy and PyTorch; other
     rows are not touched by it. Where the mask is False the element takes no part and its result is
-    exactly 0; a row that is masked out altogether is all 0. All rules: docs/rules.md.
+    exactly 0; a row that is masked out altogether is all 0. All rules: gpuport/rules.md.
 
     Args:
         x: an array; integers are computed as float64.
@@ -42,7 +42,10 @@ def softmax(
         An array of x's shape: x's dtype, float64 for integers and bool. Empty for an empty x.
 
     Raises:
-        ValueError: with nonfinite="raise" also for a row that is masked out altogether.
+        TypeError: x or out of an unsupported dtype, a mask that is not boolean, or an axis that is
+            no integer.
+        ValueError: an axis out of bounds, a mask that does not fit, an unfit out, variant or
+            keyword; with nonfinite="raise" also a row that is masked out altogether.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _softmax("softmax", x, axis, mask, out, options)
@@ -64,8 +67,25 @@ def log_softmax(
 ) -> Any:
     """The logarithm of `softmax`, without its underflow: (x - max) - log(sum(exp(x - max))).
 
-    Arguments, result and errors are those of `softmax`. Where the mask is False the result is -inf,
-    also in a row that is masked out altogether. All rules: docs/rules.md.
+    A row that holds NaN or +inf, or only -inf, comes out all NaN; other rows are not touched by it.
+    Where the mask is False the element takes no part and its result is -inf, also in a row that is
+    masked out altogether. All rules: gpuport/rules.md.
+
+    Args:
+        x: an array; integers are computed as float64.
+        axis: along which the exponentials of each row sum to 1; None takes the whole array as one
+            row.
+        mask: a boolean array that broadcasts to x's shape, on the same device.
+        out: see the module; may be x itself.
+
+    Returns:
+        An array of x's shape: x's dtype, float64 for integers and bool. Empty for an empty x.
+
+    Raises:
+        TypeError: x or out of an unsupported dtype, a mask that is not boolean, or an axis that is
+            no integer.
+        ValueError: an axis out of bounds, a mask that does not fit, an unfit out, variant or
+            keyword; with nonfinite="raise" also a row that is masked out altogether.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     return _softmax("log_softmax", x, axis, mask, out, options)
@@ -87,13 +107,22 @@ def logsumexp(
     """log(sum(exp(x))) along axes, without overflow.
 
     -inf for a row that is empty, masked out altogether, or all -inf; +inf for a row that holds +inf
-    and no NaN; NaN for a row that holds NaN, as in SciPy. All rules: docs/rules.md.
+    and no NaN; NaN for a row that holds NaN, as in SciPy. All rules: gpuport/rules.md.
+
+    Args:
+        x: an array; integers are computed as float64.
+        axis: the axes to sum along; None takes the whole array.
+        mask: a boolean array that broadcasts to x's shape, on the same device; where it is False
+            the element takes no part.
 
     Returns:
         An array of x's shape without the axes: x's dtype, float64 for integers and bool.
 
     Raises:
-        ValueError: with nonfinite="raise" also for a row that is masked out altogether.
+        TypeError: x of an unsupported dtype, a mask that is not boolean, or an axis that is no
+            integer.
+        ValueError: an axis out of bounds, a mask that does not fit, an unfit variant or keyword;
+            with nonfinite="raise" also a row that is masked out altogether.
     """
     options = Options(backend, variant, warp_size, stream, nonfinite, deterministic)
     operation = Operation(

@@ -27,7 +27,7 @@ def softmax_state(
 
     exp(x - m) / d is the softmax and m + log(d) the logsumexp; the state of a row is merged from
     those of its parts by `merge_softmax_states`. Elements of +inf count 1 each where m is +inf; a
-    NaN leaves m the maximum of the others and makes d NaN. All rules: docs/rules.md.
+    NaN leaves m the maximum of the others and makes d NaN. All rules: gpuport/rules.md.
 
     Args:
         x: an array; integers are computed as float64.
@@ -72,7 +72,7 @@ def merge_softmax_states(
 
     m is the larger maximum, d = a.d exp(a.m - m) + b.d exp(b.m - m). Merging with the empty state
     (-inf, 0) gives the other, bit for bit; two empty states give the empty one. The order of
-    several merges shows in the last bits of d only. All rules: docs/rules.md.
+    several merges shows in the last bits of d only. All rules: gpuport/rules.md.
 
     Args:
         a, b: pairs (m, d) as `softmax_state` gives them: four arrays of one shape and one dtype,
