@@ -56,6 +56,10 @@ def test_zeros_of_both_signs_are_equal(target: Target) -> None:
             assert gpuport.argmin(x, **where(target)) == 0
             assert gpuport.max(x, **where(target)) == 0
             assert gpuport.min(x, **where(target)) == 0
+        zeros = np.full(300, -0.0, numpy_dtype(dtype))
+        assert gpuport.sum(zeros, **where(target)) == 0
+        assert (gpuport.segmented_sum(zeros, [0, 1, 300], **where(target)) == 0).all()
+        assert (gpuport.inclusive_scan(zeros, **where(target)) == 0).all()
 
 
 def test_data_equal_to_the_identity(target: Target) -> None:
