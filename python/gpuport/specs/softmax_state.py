@@ -152,6 +152,9 @@ class MergeSpec(Spec):
         if case.segments is not None:  # the other one, bit for bit
             kept = "b" if case.segments == "a" else "a"
             return Answer(np.stack([states[f"{kept}.m"], states[f"{kept}.d"]]), case.dtype)
+        # A maximum that is a NaN is none, and the sum is one in its place.
+        ad, bd = (np.where(np.isnan(m), math.nan, d) for m, d in ((am, ad), (bm, bd)))
+        am, bm = (np.where(np.isnan(m), -math.inf, m) for m in (am, bm))
         with np.errstate(all="ignore"):
             m = np.where(bm > am, bm, am)
             terms = [
