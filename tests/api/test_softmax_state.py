@@ -134,7 +134,6 @@ def test_a_maximum_that_is_a_nan_is_none(warp_size: int) -> None:
     assert np.isnan(d)
 
 
-
 def test_no_states_at_all() -> None:
     none = (np.empty((3, 0)), np.empty((3, 0)))
     merged = gpuport.merge_softmax_states(none, none)
