@@ -120,6 +120,13 @@ struct bfloat16 {
 // Two neighbours of 16 bits in a word, the first in its lower half: half the instructions of one after the other.
 template <typename T>
 struct Pair {
+  // Whether there is an instruction for greatest().
+#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  static constexpr bool kHasGreatest = true;
+#else
+  static constexpr bool kHasGreatest = false;
+#endif
+
   static GP_DEVICE T half(std::uint32_t word, int i) { return bit_cast<T>(std::uint16_t(word >> (i * 16))); }
 
   static GP_DEVICE void widen(std::uint32_t word, float& first, float& second) {

@@ -202,12 +202,18 @@ struct KeptPack<T> {
     for (int w = 0; w < kWords; ++w) Pair<T>::widen(words[w], wide[2 * w], wide[2 * w + 1]);
   }
   GP_DEVICE float greatest() const {
-    std::uint32_t word = words[0];
+    if constexpr (Pair<T>::kHasGreatest) {
+      std::uint32_t word = words[0];
 #pragma unroll
-    for (int w = 1; w < kWords; ++w) word = Pair<T>::greatest(word, words[w]);
-    float first, second;
-    Pair<T>::widen(word, first, second);
-    return Greatest<float>::combine(first, second);
+      for (int w = 1; w < kWords; ++w) word = Pair<T>::greatest(word, words[w]);
+      float first, second;
+      Pair<T>::widen(word, first, second);
+      return Greatest<float>::combine(first, second);
+    } else {
+      float wide[kItems];
+      widen(wide);
+      return fold<Greatest<float>>(wide);
+    }
   }
   static GP_DEVICE PackOf<T> narrow(const float (&wide)[kItems]) {
     std::uint32_t narrowed[kWords];
@@ -218,6 +224,12 @@ struct KeptPack<T> {
     return pack;
   }
 };
+
+// Where the maximum had to widen the elements, they are not kept for the sum, nor those of the sum for what follows.
+template <typename T>
+GP_DEVICE void forget_greatest(KeptPack<T>& pack) {
+  if constexpr (KeptPack<T>::kConverts && !Pair<T>::kHasGreatest) pack.forget_widened();
+}
 
 // Elements of a thread in registers.
 template <typename T, int kPacks>
@@ -236,15 +248,17 @@ struct RowPacks {
   }
 
   // The sum of exp(x - pivot).
-  GP_DEVICE A weigh(A pivot) const {
+  GP_DEVICE A weigh(A pivot) {
     A sum = A(0);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
+      forget_greatest(kept[p]);
       A weights[kItems];
       kept[p].widen(weights);
 #pragma unroll
       for (A& weight : weights) weight = weight_in_sum(weight - pivot);
       sum += fold<Sum<A, A>>(weights);
+      forget_greatest(kept[p]);
     }
     return sum;
   }

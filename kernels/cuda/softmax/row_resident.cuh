@@ -44,7 +44,7 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
     }
 
     auto state = MaxSum<A>::empty();
-    const auto take = [&](int w, const RowPacks<T, kTilePacks>& values) {
+    const auto take = [&](int w, RowPacks<T, kTilePacks> values) {
       const A edge = w < count ? ring.edge(span, tile_of(w)) : -infinity<A>();
       const A max = Greatest<A>::combine(state.max, Greatest<A>::combine(values.greatest(), edge));
       const A pivot = pivot_of(max);
