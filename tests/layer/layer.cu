@@ -103,21 +103,28 @@ void narrow(const Call& call, const float* in, std::uint16_t* bits, float* wide,
   widened.read(wide);
 }
 
-// Of each element and its mirror image: both, narrowed and widened as a pair, and twice the greater of them.
+// Of each element and its mirror image: both, narrowed and widened as a pair; whether the target takes the greater of
+// pairs; and if so, that, twice.
+constexpr int kPairResults = 5;
 template <typename T>
 GP_KERNEL pairs_kernel(const float* in, float* out, int count) {
   const int i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count) return;
   const float x = in[i], y = in[count - 1 - i];
+  float* const result = out + kPairResults * i;
   const std::uint32_t pair = Pair<T>::narrow(x, y);
-  Pair<T>::widen(pair, out[4 * i], out[4 * i + 1]);
-  Pair<T>::widen(Pair<T>::greatest(pair, Pair<T>::narrow(y, x)), out[4 * i + 2], out[4 * i + 3]);
+  Pair<T>::widen(pair, result[0], result[1]);
+  result[2] = Pair<T>::kHasGreatest ? 1.0f : 0.0f;
+  result[3] = result[4] = -7.0f;
+  if constexpr (Pair<T>::kHasGreatest) {
+    Pair<T>::widen(Pair<T>::greatest(pair, Pair<T>::narrow(y, x)), result[3], result[4]);
+  }
 }
 
 template <typename T>
 void pairs(const Call& call, const float* in, float* out, int count) {
   const Copy<float> source(in, std::size_t(count), call.stream);
-  const Copy<float> result(nullptr, 4 * std::size_t(count), call.stream);
+  const Copy<float> result(nullptr, kPairResults * std::size_t(count), call.stream);
   launch(pairs_kernel<T>, call, groups_for(count, 1, kThreads), source.data(), result.data(), count);
   result.read(out);
 }

@@ -160,9 +160,8 @@ struct RowStretch {
     return items;
   }
 
-  // The share of thread `first` of `step`: rounds of kPacks packs, loaded before any is looked at, then what is left in
-  // powers of two. Of each, the p-th pack goes to the p-th partial. No load is conditional: the compiler would join it
-  // with its use, which asks the same.
+  // The share of thread `first` of `step`: rounds of kPacks packs, loaded before any is looked at, and one of what is
+  // left. Of a round, the p-th pack goes to the p-th partial.
   GP_DEVICE Partial<Op> fold(int first, int step) const {
     const std::uint32_t begin = first;
     const std::uint32_t count = begin < last ? (last - begin - 1) / std::uint32_t(step) + 1 : 0;
@@ -173,29 +172,21 @@ struct RowStretch {
       for (Partial<Op>& partial : partials) partial = Partial<Op>::empty();
       std::uint32_t pack = begin;
 #pragma unroll 1
-      for (std::uint32_t round = 0; round < count / kPacks; ++round) take<kPacks>(partials, pack, step);
-      take_rest<kPacks / 2>(partials, pack, step, count % kPacks);
+      for (std::uint32_t round = 0; round < count / kPacks; ++round) {
+        take<kPacks>(partials, pack, step);
+        pack += kPacks * step;
+      }
+      take_rest<kPacks>(partials, pack, step, count % kPacks);
 #pragma unroll
       for (const Partial<Op>& partial : partials) sum.merge(partial);
     } else {  // the same additions in the same order, one pack after the other
 #pragma unroll 1
       for (int p = 0; p < kPartials; ++p) {
         auto partial = Partial<Op>::empty();
-        const auto take_one = [&](std::uint32_t turn) {
+#pragma unroll 1
+        for (std::uint32_t turn = p; turn < count; turn += kPartials) {
           const std::uint32_t pack = begin + turn * std::uint32_t(step);
           partial.add(op, gather(pack), pack * kItems);
-        };
-        const std::uint32_t in_rounds = kPartials == 1 ? count : count / kPacks * kPacks;
-#pragma unroll 1
-        for (std::uint32_t turn = p; turn < in_rounds; turn += kPartials) take_one(turn);
-        if constexpr (kPartials > 1) {
-          std::uint32_t turn = in_rounds + p;
-#pragma unroll 1
-          for (std::uint32_t size = kPacks / 2; size > std::uint32_t(p); size /= 2) {
-            if ((count & size) == 0) continue;
-            take_one(turn);
-            turn += size;
-          }
         }
         sum.merge(partial);
       }
@@ -205,22 +196,43 @@ struct RowStretch {
     return sum;
   }
 
+  // The first `left` of the packs from `pack` on, one at least. No load is conditional, as the compiler would join it
+  // with its use, which asks the same: past `left` the last is read again.
   template <int kCount>
-  GP_DEVICE void take(Partial<Op> (&partials)[kPartials], std::uint32_t& pack, int step) const {
+  GP_DEVICE void take(Partial<Op> (&partials)[kPartials], std::uint32_t pack, int step, int left = kCount) const {
     const auto* const from = reinterpret_cast<const PackOf<Input>*>(start) + pack;
     PackOf<Input> packs[kCount];
 #pragma unroll
-    for (int p = 0; p < kCount; ++p) packs[p] = load_vector(from + p * step);
+    for (int p = 0; p < kCount; ++p) packs[p] = load_vector(from + (p < left ? p : left - 1) * step);
+    const auto add_to = [&](auto& into) {
 #pragma unroll
-    for (int p = 0; p < kCount; ++p) partials[p % kPartials].add(op, packs[p], (pack + p * step) * kItems);
-    pack += kCount * step;
+      for (int p = 0; p < kCount; ++p) {
+        if (p < left) into[p % kPartials].add(op, packs[p], (pack + p * step) * kItems);
+      }
+    };
+    if constexpr (kPartials == 1) {
+      add_to(partials);
+    } else {  // to copies: clang would merge the conditional stores of two counts, and keep the partials in memory
+      static_assert(kCount <= kPartials);
+      Partial<Op> copies[kCount];
+#pragma unroll
+      for (int p = 0; p < kCount; ++p) copies[p] = partials[p];
+      add_to(copies);
+#pragma unroll
+      for (int p = 0; p < kCount; ++p) partials[p] = copies[p];
+    }
   }
+  // No more than kCount packs at once, with less than twice the loads that they need.
   template <int kCount>
-  GP_DEVICE void take_rest(Partial<Op> (&partials)[kPartials], std::uint32_t& pack, int step,
-                           std::uint32_t rest) const {
+  GP_DEVICE void take_rest(Partial<Op> (&partials)[kPartials], std::uint32_t pack, int step, int left) const {
     if constexpr (kCount > 0) {
-      if ((rest & kCount) != 0) take<kCount>(partials, pack, step);
-      take_rest<kCount / 2>(partials, pack, step, rest);
+      if (left == kCount) {
+        take<kCount>(partials, pack, step);
+      } else if (left > kCount / 2) {
+        take<kCount>(partials, pack, step, left);
+      } else {
+        take_rest<kCount / 2>(partials, pack, step, left);
+      }
     }
   }
 

@@ -1,9 +1,9 @@
 // Tiles that learn from each other within one launch: each publishes a value, and reads those of the tiles before it.
 //
 // A value travels in 64-bit words of which one half is the launch's tag, so a word that carries the tag is complete:
-// no flag apart, no fence, and nothing to clear between launches (Workspace::tag). Readers combine the values in the
-// order of the tiles, each of them once and in a grouping that their indices alone decide: floats repeat bit for bit,
-// and the operator need not commute.
+// no flag apart, no fence, and nothing to clear between launches (Workspace::tag). Readers combine each value once, in
+// a grouping that the tiles' indices alone decide: floats repeat bit for bit. An operator that does not commute has
+// them combined in the order of the tiles.
 #pragma once
 
 #include "memory.cuh"
@@ -117,6 +117,7 @@ class RunningFold {
 
  private:
   using Slots = Published<State>;
+  static_assert(kSlots > 0 && kSlots % kWarp == 0);
   static constexpr int kGroups = kSlots / kWarp;
   const Slots& published_;
   index_t first_;

@@ -120,27 +120,18 @@ struct bfloat16 {
 // Two neighbours of 16 bits in a word, the first in its lower half: half the instructions of one after the other.
 template <typename T>
 struct Pair {
-  // Whether there is an instruction for greatest().
-#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  static constexpr bool kHasGreatest = true;
-#else
-  static constexpr bool kHasGreatest = false;
-#endif
-
-  static GP_DEVICE T half(std::uint32_t word, int i) { return bit_cast<T>(std::uint16_t(word >> (i * 16))); }
-
   static GP_DEVICE void widen(std::uint32_t word, float& first, float& second) {
     if constexpr (std::is_same_v<T, bfloat16>) {
       first = bit_cast<float>(word << 16);
       second = bit_cast<float>(word & 0xffff0000u);
     } else {
-      first = half(word, 0);
-      second = half(word, 1);
+      first = bit_cast<T>(std::uint16_t(word));
+      second = bit_cast<T>(std::uint16_t(word >> 16));
     }
   }
 
-  static GP_DEVICE std::uint32_t narrow(float first, float second) {
 #if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  static GP_DEVICE std::uint32_t narrow(float first, float second) {
     std::uint32_t word;
     if constexpr (std::is_same_v<T, bfloat16>) {
       asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
@@ -148,14 +139,11 @@ struct Pair {
       asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
     }
     return word;
-#else
-    return std::uint32_t(T(second).bits) << 16 | T(first).bits;
-#endif
   }
 
-  // The greater of each two; a NaN only where both are one.
+  static constexpr bool kHasGreatest = true;
+  // The greater of each two; a NaN only where both are one. Without an instruction for it, it is dearer than to widen.
   static GP_DEVICE std::uint32_t greatest(std::uint32_t a, std::uint32_t b) {
-#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     std::uint32_t word;
     if constexpr (std::is_same_v<T, bfloat16>) {
       asm("max.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
@@ -163,10 +151,13 @@ struct Pair {
       asm("max.f16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
     }
     return word;
-#else
-    return narrow(fmaxf(half(a, 0), half(b, 0)), fmaxf(half(a, 1), half(b, 1)));
-#endif
   }
+#else
+  static GP_DEVICE std::uint32_t narrow(float first, float second) {
+    return std::uint32_t(T(second).bits) << 16 | T(first).bits;
+  }
+  static constexpr bool kHasGreatest = false;
+#endif
 };
 
 // A bool as other libraries store it: a byte, of which anything but zero is true. C++'s own may hold 0 or 1 only.

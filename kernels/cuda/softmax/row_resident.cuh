@@ -44,7 +44,7 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
     }
 
     auto state = MaxSum<A>::empty();
-    const auto take = [&](int w, RowPacks<T, kTilePacks> values) {
+    const auto take = [&](int w, RowPacks<T, kTilePacks>& values) {
       const A edge = w < count ? ring.edge(span, tile_of(w)) : -infinity<A>();
       const A max = Greatest<A>::combine(state.max, Greatest<A>::combine(values.greatest(), edge));
       const A pivot = pivot_of(max);
@@ -55,7 +55,8 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
     for (int w = 0; w < kHeldTiles; ++w) take(w, held[w]);
     for (int w = kHeldTiles; w < count; ++w) {
       wait_for_copies(stages - 1);
-      take(w, ring.read(span, tile_of(w), stage_of(w)));
+      auto values = ring.read(span, tile_of(w), stage_of(w));
+      take(w, values);
       fetch(w + stages, leaves_chip(w + stages));
     }
 
