@@ -10,9 +10,9 @@ set(GPUPORT_HIP_PRELUDE "SHELL:-include hip/hip_runtime.h" "SHELL:-include gpupo
 # The architectures of one file side by side: the longest file would otherwise run alone at the end.
 set(GPUPORT_CUDA_OPTIONS -lineinfo --expt-relaxed-constexpr --threads=2)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-  # Line tables of several architectures are large and much alike: a sixth of the size. --compress-mode=size packs a
-  # fifth smaller still, and takes a sixth of the whole compile time for it. Every driver that runs CUDA 13 unpacks
-  # either; one of CUDA 12 might not.
+  # Line tables of several architectures are large and much alike: a fifth of the size. --compress-mode=size packs a
+  # quarter smaller still, and takes 11 s for the longest file in place of a tenth of one. Every driver that runs
+  # CUDA 13 unpacks either; one of CUDA 12 might not.
   list(APPEND GPUPORT_CUDA_OPTIONS -Xfatbin=-compress-all)
 endif()
 
