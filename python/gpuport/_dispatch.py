@@ -52,8 +52,7 @@ _DEFAULTS: dict[str, tuple[Default, ...]] = {
     "segmented": (Default("merge_path"),),
     "softmax": (
         Default("warp_row", longest=256),
-        Default("warp_row", longest=1024, dtypes=FLOAT32_SUMS),
-        Default("warp_row", longest=2048, dtypes=("float32",)),
+        Default("warp_row", longest=1024, dtypes=REDUCED_FLOATS),
         Default("online_registers", longest=8192),
         Default("online_registers", longest=32768, dtypes=FLOAT32_SUMS),
         Default("online_registers", longest=65536, dtypes=REDUCED_FLOATS),

@@ -64,6 +64,55 @@ def test_every_alignment(variant: str, cols: int, dtype: type, warp_size: int) -
         assert got.tobytes() == x.tobytes(), f"in place, offset {offset}"
 
 
+# Whole numbers of packs, for which 16-bit elements have kernels of their own.
+WHOLE = [
+    ("warp_row", 128),
+    ("warp_row", 1024),
+    ("online_registers", 2048),
+    ("online_registers", 6144),
+    ("split_row", 6144),
+    ("split_row", 69632),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("variant", "cols"), WHOLE)
+def test_whole_packs(variant: str, cols: int, dtype: type, warp_size: int) -> None:
+    x = np.random.default_rng(cols).normal(scale=4, size=(2, cols)).astype(dtype)
+    options = {"variant": variant, "warp_size": warp_size}
+    got = gpuport.softmax(x, **options)
+    unit = UNITS[np.dtype(dtype).name]
+    tiny = 6e-8 if np.dtype(dtype) == np.float16 else 1e-37
+    right = expected(x)
+    assert np.all(np.abs(got.astype(np.longdouble) - right) <= unit * right + tiny)
+    out = rows_at(1, 2, cols, dtype)
+    gpuport.softmax(x, out=out, **options)
+    assert got.tobytes() == out.tobytes(), "out= that is not aligned"
+    gpuport.softmax(x, out=x, **options)
+    assert got.tobytes() == x.tobytes(), "in place"
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(
+    ("variant", "cols"), [("warp_row", 320), *VARIANTS[2:4], WHOLE[2], WHOLE[4]]
+)
+def test_maxima_of_any_size(variant: str, cols: int, dtype: type, warp_size: int) -> None:
+    """Of 16-bit elements maximum and scale are multiplied before they are subtracted."""
+    largest = float(ml_dtypes.finfo(dtype).max)
+    powers = [2.0**e for e in (-20, 0, 3, 8, 11, 15, 19.99, 20, 20.01, 24, 60, 127)]
+    spread = np.linspace(-12, 0, cols, dtype=np.float32)
+    for size in [p for p in powers if p <= largest] + [largest]:
+        # The nearest neighbours of a large number are far away: all of it, or half of it, or its like.
+        near = np.concatenate([size + spread, size * (1 + spread / 64), -size + spread])
+        near = np.clip(near, -largest, largest).astype(dtype).reshape(3, cols)
+        for x in (near, -near):
+            got = gpuport.softmax(x, variant=variant, warp_size=warp_size)
+            right = expected(x)
+            tiny = 6e-8 if np.dtype(dtype) == np.float16 else 1e-37
+            error = np.abs(got.astype(np.longdouble) - right)
+            assert np.all(error <= UNITS[np.dtype(dtype).name] * right + tiny), size
+
+
 @pytest.mark.parametrize(("variant", "cols"), VARIANTS)
 def test_one_element_decides(variant: str, cols: int, warp_size: int) -> None:
     """Wherever it is: in the head before the first pack, in the tail, at the ends of tiles."""

@@ -26,7 +26,7 @@ constexpr int kGroupResults = 9;
 template <int kWarp, int kGroup>
 GP_KERNEL group_kernel(const std::int32_t* in, std::int64_t* out) {
   using W = Warp<kWarp, kGroup>;
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Add = Sum<std::int32_t, std::int64_t>;
   const int i = blockIdx.x * kThreads + threadIdx.x;
   const std::int64_t x = in[i];
@@ -47,7 +47,7 @@ GP_KERNEL group_kernel(const std::int32_t* in, std::int64_t* out) {
 template <int kWarp>
 GP_KERNEL block_kernel(const MatrixProduct::State* in, MatrixProduct::State* inclusive, MatrixProduct::State* exclusive,
                        MatrixProduct::State* reduced) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Scan = BlockScan<kWarp, kThreads, MatrixProduct>;
   using Reduce = BlockReduce<kWarp, kThreads, MatrixProduct>;
   __shared__ typename Scan::Storage first, second;

@@ -66,7 +66,7 @@ constexpr int kThreads = 256;
 constexpr int kWarpResults = 3;
 template <int kWarp, int kGroup>
 GP_KERNEL warp_order_kernel(const std::int64_t* in, std::int64_t* out) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using W = Warp<kWarp, kGroup>;
   std::int64_t* const results = out + threadIdx.x * kWarpResults;
   results[0] = W::template all_reduce<MatrixProduct>(in[threadIdx.x]);

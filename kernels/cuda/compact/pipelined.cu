@@ -218,7 +218,7 @@ template <int kWarp, typename T, bool kOwn>
 GP_KERNEL __launch_bounds__(kPipelineThreads, 1)
     pipelined_kernel(Rows<T> rows, Published<std::int64_t> published, Plan plan) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   using Worker = Mover<kWarp, T, kOwn>;
   __shared__ Exchange<std::int64_t> exchange;
   __shared__ int kept[kMostStages][kMostWorkers];

@@ -34,7 +34,7 @@ GP_DEVICE bool keeps(const View2<const Flag>& flags, index_t col) {
 template <int kWarp, typename Flag>
 GP_KERNEL count_kernel(View2<const Flag> flags, std::int64_t* offsets, std::int64_t* all, Stretches stretches,
                        std::uint32_t* finished) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Reduce = BlockReduce<kWarp, kCompactThreads, Count>;
   using Scan = BlockScan<kWarp, kCompactThreads, Count>;
   __shared__ typename Reduce::Storage reduce_storage;
@@ -100,14 +100,14 @@ GP_DEVICE void write_kept(const View2<const Flag>& flags, const std::int64_t* of
 template <int kWarp, typename Flag, typename T>
 GP_KERNEL compact_kernel(View2<const Flag> flags, View2<const T> in, T* out, index_t stride,
                          const std::int64_t* offsets, Stretches stretches) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   write_kept<kWarp>(flags, offsets, stretches, [&](index_t to, index_t col) { out[to * stride] = in(0, col); });
 }
 
 template <int kWarp, typename Flag>
 GP_KERNEL nonzero_kernel(View2<const Flag> flags, index_t* out, index_t stride, const std::int64_t* offsets,
                          Stretches stretches) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   write_kept<kWarp>(flags, offsets, stretches, [&](index_t to, index_t col) { out[to * stride] = col; });
 }
 

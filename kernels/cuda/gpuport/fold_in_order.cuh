@@ -24,7 +24,7 @@ inline constexpr index_t kOrderedMostSplits = 1024;  // blocks a row
 template <int kWarp, typename Op, typename Source, typename Sink>
 GP_KERNEL fold_short_rows_in_order_kernel(Source source, Sink sink) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   const index_t share = (source.cols + kWarp - 1) / kWarp;
   for (index_t row = W::global_index(); row < source.rows; row += W::global_count()) {
     const index_t own = W::lane() * share, begin = own < source.cols ? own : source.cols;
@@ -39,7 +39,7 @@ GP_KERNEL fold_short_rows_in_order_kernel(Source source, Sink sink) {
 template <int kWarp, typename Op, typename Source, typename Sink>
 GP_KERNEL fold_rows_in_order_kernel(Source source, Sink sink, index_t splits, index_t stretch,
                                     typename Op::State* partials, std::uint32_t* finished) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using State = typename Op::State;
   using Block = BlockReduce<kWarp, kOrderedThreads, Op>;
   __shared__ typename Block::Storage storage;

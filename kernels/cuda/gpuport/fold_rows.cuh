@@ -245,7 +245,7 @@ struct RowStretch {
 template <int kWarp, typename Op>
 GP_KERNEL fold_short_rows_kernel(View2<const typename Op::Input> in, Results<Op> out) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   for (index_t row = W::global_index(); row < in.rows; row += W::global_count()) {
     const RowStretch<Op> stretch(in, out.op, row, 0, in.cols);
     const Partial<Op> sum = W::template all_reduce<MergePartials<Op>>(stretch.fold(W::lane(), kWarp));
@@ -259,7 +259,7 @@ template <int kWarp, typename Op>
 __launch_bounds__(kFold.threads, 2)  // so many blocks keep the memory of a multiprocessor busy
     GP_KERNEL fold_rows_kernel(View2<const typename Op::Input> in, Results<Op> out, index_t splits, index_t length,
                                Published<Partial<Op>> published, std::uint32_t* begun) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Whole = Partial<Op, std::uint64_t>;
   using Parts = BlockReduce<kWarp, kFold.threads, MergePartials<Op>>;
   using Wholes = BlockReduce<kWarp, kFold.threads, MergePartials<Op, std::uint64_t>>;

@@ -1,6 +1,7 @@
 // Everything a kernel file needs.
 #pragma once
 
+#include "async.cuh"
 #include "block.cuh"
 #include "call.hpp"
 #include "dispatch.hpp"

@@ -1,4 +1,4 @@
-// Memory order, vector access, and waiting for another block. All inline assembly of the layer lives here.
+// Memory order, vector and cached access, and waiting for another block.
 //
 // Scope is always the device. `load_acquire` and `store_release` pair up as in C++; `fetch_add` is both.
 #pragma once
@@ -167,145 +167,28 @@ inline constexpr int kCompiledArch = 0;
 #endif
 inline constexpr bool kAsyncCopies = kCompiledArch >= 800;
 
-// Copies one T of 4, 8 or 16 bytes, aligned to its size. The calling thread may read it once its group of copies has
-// arrived; other threads need a barrier besides.
-template <typename T>
-GP_DEVICE void copy_async(T* shared, const T* global) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
-#if defined(GP_TARGET_CUDA)
-  if constexpr (kAsyncCopies) {
-    const auto target = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-    if constexpr (sizeof(T) == 16) {  // past L1: nothing reads it again from there
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(global) : "memory");
-    } else {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(target), "l"(global), "n"(sizeof(T)) : "memory");
-    }
-    return;
-  }
-#endif
-  *shared = *global;
-}
+// How soon what is read here is read again, as far as the kernel knows.
+enum class Reuse : std::uint8_t { kUnknown, kSoon, kNever };
 
-// The same for 16 bytes whose fate is known: read again before long, so that L2 keeps them before others, or never.
-template <typename T>
-GP_DEVICE void copy_async(T* shared, const T* global, [[maybe_unused]] bool read_again) {
-#if defined(GP_TARGET_CUDA)
-  if constexpr (kAsyncCopies) {
-    static_assert(sizeof(T) == kVectorBytes);
-    std::uint64_t policy;
-    if (read_again) {
-      asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    } else {
-      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    }
-    const auto target = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(target), "l"(global), "l"(policy)
-                 : "memory");
-    return;
-  }
-#endif
-  copy_async(shared, global);
-}
-
-// Ends a group: the copies since the last one.
-GP_DEVICE void end_copy_group() {
-#if defined(GP_TARGET_CUDA)
-  if constexpr (kAsyncCopies) asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-// Waits until all of the thread's groups but the newest kPending have arrived.
-template <int kPending>
-GP_DEVICE void wait_for_copies() {
-#if defined(GP_TARGET_CUDA)
-  if constexpr (kAsyncCopies) asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-#endif
-}
-
-inline constexpr int kMostPendingGroups = 15;
-
-// The same for a number that is known at run time; the instruction takes a constant only.
-template <int kMost = kMostPendingGroups>
-GP_DEVICE void wait_for_copies([[maybe_unused]] int pending) {
-  if constexpr (kMost > 0) {
-    if (pending < kMost) return wait_for_copies<kMost - 1>(pending);
-  }
-  wait_for_copies<kMost>();
-}
-
-// A place in shared memory where some warps of a block wait for others, while the rest go on: what a warp wrote before
-// it arrived is visible to who has waited. It is used in rounds of a fixed number of arrivals; nobody may be more than
-// one round behind. Needs a block barrier between init() and the first use.
-class Signal {
+// What the L2 cache does with what is read: keeps it before other lines, or gives its place away first.
+class CachePolicy {
  public:
-  GP_DEVICE void init(int arrivals) {
-#if defined(GP_TARGET_CUDA)
-    if constexpr (kAsyncCopies) {  // the hardware's barrier object, which puts a waiting warp to sleep
-      asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
-      return;
-    }
-#endif
-    state_ = std::uint64_t(arrivals) << 32;
-  }
-
-  // By one lane of a warp, after Warp::sync().
-  GP_DEVICE void arrive() {
+  GP_DEVICE explicit CachePolicy([[maybe_unused]] Reuse reuse) {
 #if defined(GP_TARGET_CUDA)
     if constexpr (kAsyncCopies) {
-      [[maybe_unused]] std::uint64_t token;
-      asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(address()) : "memory");
-    } else {
-      __threadfence_block();
-      atomicAdd(arrivals(), 1u);
+      std::uint64_t soon, never;
+      asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(bits_));
+      asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(soon));
+      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(never));
+      if (reuse == Reuse::kSoon) bits_ = soon;
+      if (reuse == Reuse::kNever) bits_ = never;
     }
-#elif defined(GP_TARGET_AMD)
-    __hip_atomic_fetch_add(arrivals(), 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
-#else
-    __atomic_fetch_add(arrivals(), 1u, __ATOMIC_RELEASE);
 #endif
   }
-
-  // Until all arrivals of a round, counted from zero, are in.
-  GP_DEVICE void wait(std::uint32_t round) {
-    wait_until([&] { return is_over(round); });
-  }
+  GP_DEVICE std::uint64_t bits() const { return bits_; }
 
  private:
-  // The barrier object; or arrivals so far in the lower half, those of one round in the upper.
-  std::uint64_t state_;
-
-  GP_DEVICE std::uint32_t* arrivals() { return reinterpret_cast<std::uint32_t*>(&state_); }
-
-#if defined(GP_TARGET_CUDA)
-  GP_DEVICE std::uint32_t address() const { return static_cast<std::uint32_t>(__cvta_generic_to_shared(&state_)); }
-#endif
-
-  GP_DEVICE bool is_over(std::uint32_t round) {
-    std::uint32_t seen;
-#if defined(GP_TARGET_CUDA)
-    if constexpr (kCompiledArch >= 900) {  // may sleep for a while before it says no
-      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                   : "=r"(seen)
-                   : "r"(address()), "r"(round & 1)
-                   : "memory");
-      return seen != 0;
-    } else if constexpr (kAsyncCopies) {
-      asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                   : "=r"(seen)
-                   : "r"(address()), "r"(round & 1)
-                   : "memory");
-      return seen != 0;
-    }
-    seen = *static_cast<volatile std::uint32_t*>(arrivals());
-    __threadfence_block();
-#elif defined(GP_TARGET_AMD)
-    seen = __hip_atomic_load(arrivals(), __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP);
-#else
-    seen = __atomic_load_n(arrivals(), __ATOMIC_ACQUIRE);
-#endif
-    const std::uint32_t wanted = (round + 1) * std::uint32_t(state_ >> 32);
-    return std::int32_t(seen - wanted) >= 0;
-  }
+  std::uint64_t bits_ = 0;
 };
 
 // Keeps the compiler, and nothing else, from moving memory accesses across.
@@ -367,6 +250,22 @@ using PackOf = Pack<std::remove_const_t<T>, kPackItems<std::remove_const_t<T>>>;
 template <typename T>
 GP_DEVICE PackOf<T> load_pack(const T* address) {
   return load_vector(reinterpret_cast<const PackOf<T>*>(address));
+}
+// From global memory, past L1, which may be too small for what is on its way where shared memory takes most of it.
+template <typename T>
+GP_DEVICE PackOf<T> load_pack(const T* address, [[maybe_unused]] CachePolicy policy) {
+#if defined(GP_TARGET_CUDA)
+  if constexpr (kAsyncCopies) {
+    std::uint32_t words[4];
+    asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "l"(address), "l"(policy.bits()));
+    PackOf<T> pack;
+    __builtin_memcpy(&pack, words, sizeof(pack));
+    return pack;
+  }
+#endif
+  return load_pack(address);
 }
 // To global memory. The compiler cuts even a store of its vector type into words where it is one of several in a row.
 template <typename T>

@@ -13,6 +13,7 @@
 // A worker's parts of the ring are its own, so no barrier guards them.
 #pragma once
 
+#include "async.cuh"
 #include "launch.cuh"
 #include "lookback.cuh"
 
@@ -191,7 +192,7 @@ GP_DEVICE void run_worker(const Plan& plan, Worker worker) {
   }
 }
 
-// The whole of a kernel, after require().
+// The whole of a kernel, after the check of the width.
 template <int kWarp, typename Op, int kOnTheWay, typename Worker>
 GP_DEVICE void run_pipeline(const Plan& plan, const Published<typename Op::State>& published,
                             Exchange<typename Op::State>& exchange, Worker worker) {

@@ -93,11 +93,11 @@ struct Warp {
   static_assert(kGroup >= 1 && kGroup <= kWidth && (kGroup & (kGroup - 1)) == 0, "a group is a power of two of lanes");
   static constexpr int kLanes = kGroup;
 
-  // First statement of every kernel that takes a width: where the target has another, the rest is dead code and one
-  // trap.
-  static GP_DEVICE void require() {
-    if constexpr (detail::kCompiledWidth != 0 && detail::kCompiledWidth != kWidth) __builtin_trap();
-  }
+  // Whether the target that is being compiled for has this width. The first statement of every kernel that takes one is
+  //   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
+  // After a return the compiler makes no code of the rest; after a trap it would, and throw it away later.
+  static constexpr bool kIsCompiled = detail::kCompiledWidth == 0 || detail::kCompiledWidth == kWidth;
+  static GP_DEVICE void refuse() { __builtin_trap(); }
 
   static GP_DEVICE int lane() { return int(threadIdx.x % kGroup); }
   static GP_DEVICE int index() { return int(threadIdx.x / kGroup); }  // of the group in the block

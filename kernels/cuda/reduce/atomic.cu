@@ -43,7 +43,7 @@ GP_KERNEL write_identities_kernel(Results<Op> out, index_t rows) {
 
 template <int kWarp, typename Op>
 GP_KERNEL atomic_kernel(View2<const typename Op::Input> in, Results<Op> out, index_t splits) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using State = typename Op::State;
   static_assert(std::is_same_v<State, typename Op::Result>, "the result is where partials meet");
   using Block = BlockReduce<kWarp, kAtomicThreads, Op>;

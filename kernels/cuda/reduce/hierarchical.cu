@@ -16,7 +16,7 @@ constexpr int kPassItems = 512;  // folded by one block
 // otherwise. Elements of the first pass are lifted; later passes read what the one before combined.
 template <int kWarp, typename Op, bool kFirst, typename In>
 GP_KERNEL hierarchical_kernel(View2<const In> in, View2<typename Op::State> partials, Results<Op> out) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Block = BlockReduce<kWarp, kPassThreads, Op>;
   __shared__ typename Block::Storage storage;
   const index_t stretches = in.rows * partials.cols;

@@ -14,7 +14,7 @@ constexpr int kShuffleItems = 2;  // elements a thread takes at a step
 template <int kWarp, typename Op>
 GP_KERNEL warp_shuffle_kernel(View2<const typename Op::Input> in, Results<Op> out) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   constexpr int kWarps = kShuffleThreads / kWarp;
   __shared__ typename Op::State partial[kWarps];
   const int thread = threadIdx.x;

@@ -24,7 +24,7 @@ GP_DEVICE typename Op::State as_state(const In& x) {
 
 template <int kWarp, typename Op, typename BlockAlgorithm, typename In, typename Out>
 GP_KERNEL scan_blocks_kernel(View2<const In> in, View2<Out> out, View2<typename Op::State> totals, bool inclusive) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using State = typename Op::State;
   __shared__ typename BlockAlgorithm::template Storage<Op> storage;
   constexpr int kItems = BlockAlgorithm::kItems;

@@ -64,7 +64,7 @@ GP_KERNEL __launch_bounds__(kLookbackMostThreads, 1)
     lookback_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out, bool packs_in, bool packs_out,
                     Tiles<typename Op::State> tiles, bool inclusive) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   using State = typename Op::State;
   using Part = WarpPart<kWarp, Op, kLookbackStrips>;
   __shared__ std::uint32_t taken;

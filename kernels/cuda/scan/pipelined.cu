@@ -130,7 +130,7 @@ GP_KERNEL __launch_bounds__(kPipelineThreads, 1)
     pipelined_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out, bool packs_in, bool packs_out,
                      Published<typename Op::State> published, Plan plan, bool inclusive) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   using Worker = Scanner<kWarp, Op>;
   __shared__ Exchange<typename Op::State> exchange;
   extern __shared__ RingBytes ring[];

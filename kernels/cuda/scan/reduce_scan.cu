@@ -12,7 +12,7 @@ constexpr index_t kStretchesOfAllRows = 8192;
 
 template <int kWarp, typename Op>
 GP_KERNEL stretch_totals_kernel(View2<const typename Op::Input> in, View2<typename Op::State> totals, index_t stretch) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using State = typename Op::State;
   using Scan = BlockScan<kWarp, kTileThreads, Op>;
   __shared__ typename Scan::Storage storage;
@@ -35,7 +35,7 @@ GP_KERNEL stretch_totals_kernel(View2<const typename Op::Input> in, View2<typena
 template <int kWarp, typename Op>
 GP_KERNEL reduce_scan_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out,
                              View2<typename Op::State> totals, index_t stretch, bool inclusive) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using State = typename Op::State;
   using Scan = BlockScan<kWarp, kTileThreads, Op>;
   __shared__ typename Scan::Storage storage;

@@ -45,7 +45,7 @@ GP_DEVICE bool rows_are_closer(index_t row_stride, index_t col_stride) {
 template <int kWarp, typename A>
 GP_KERNEL short_rows_kernel(AnyView2 in, void* out, DType out_dtype, index_t out_row_stride, index_t out_col_stride,
                             bool inclusive) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Row = Warp<kWarp, kShortLanes>;
   using Op = Sum<A, A>;
   using Tile = ShortTile<A>;

@@ -53,7 +53,7 @@ __launch_bounds__(kPolicy.threads, kPolicy.resident) GP_KERNEL
   using W = Warp<kWarp>;
   using Half = Warp<kWarp, kWarp / 2>;
   using Part = PartFold<kWarp, Op>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   constexpr int kWarps = kPolicy.threads / kWarp;
   __shared__ typename Part::Storage storage[kWarps];
   __shared__ typename BlockScan<kWarp, kPolicy.threads, Carry<Op>>::Storage scan;

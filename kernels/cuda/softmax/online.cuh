@@ -10,7 +10,7 @@ inline constexpr int kOnlineThreads = 256;
 
 template <int kWarp, typename T>
 GP_KERNEL online_kernel(Rows<T> rows) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Block = BlockReduce<kWarp, kOnlineThreads, MergeMaxSum<A>>;
   __shared__ typename Block::Storage storage;

@@ -7,46 +7,76 @@
 
 namespace gp::softmax {
 
-// A kernel for rows of up to `threads` x `packs` packs.
+// A kernel for rows of up to `row_packs` packs, of float64 half as many: its exponential needs their registers.
 struct RegisterPolicy {
   Target target;
+  bool reduced;  // for 16-bit elements, or for the others
+  bool edges;    // takes rows that are not a whole number of aligned packs
+  int row_packs;
   int threads;
-  int packs;   // of a thread; of float64 half as many, because its exponential needs their registers
+  int packs;   // of a thread; of float64 half as many
   int blocks;  // resident on a multiprocessor at least, so that some load while others store
 };
-// CUDA, measured on an H200: while the threads of a multiprocessor suffice, four packs each beat eight packs by up to
-// 2 %; from 64 KiB a row on half of 64 registers hold elements. AMD: not measured; the same, without the bound, which
-// its compiler takes for waves. CPU: few threads, because each costs a context of the emulator. Every target takes the
-// same rows.
+// CUDA, measured on an H200: two packs a thread and as many threads as a multiprocessor has beat four packs by 1 to 3 %
+// where a row fills the block, and lose up to 80 % where it does not. What finds edges costs 16-bit elements 1 to 3 %,
+// others nothing. From 64 KiB a row on half of 64 registers hold elements. AMD: not measured; four packs, without the
+// bound, which its compiler takes for waves. CPU: few threads, because each costs a context of the emulator. Every
+// target takes the same rows.
 constexpr RegisterPolicy kRegisterPolicies[] = {
-    {Target::kCuda, 64, 4, 24}, {Target::kCuda, 128, 4, 12}, {Target::kCuda, 256, 4, 4},
-    {Target::kCuda, 512, 4, 3}, {Target::kCuda, 512, 8, 2},  {Target::kCuda, 1024, 8, 1},
+    {Target::kCuda, false, true, 128, 64, 2, 32},  {Target::kCuda, false, true, 192, 64, 4, 24},
+    {Target::kCuda, false, true, 256, 128, 2, 16}, {Target::kCuda, false, true, 512, 128, 4, 12},
+    {Target::kCuda, false, true, 1024, 256, 4, 4}, {Target::kCuda, false, true, 2048, 512, 4, 3},
+    {Target::kCuda, false, true, 4096, 512, 8, 2}, {Target::kCuda, false, true, 8192, 1024, 8, 1},
 
-    {Target::kAmd, 64, 4, 1},   {Target::kAmd, 128, 4, 1},   {Target::kAmd, 256, 4, 1},
-    {Target::kAmd, 512, 4, 1},  {Target::kAmd, 512, 8, 1},   {Target::kAmd, 512, 16, 1},
+    {Target::kCuda, true, false, 256, 64, 4, 24},  {Target::kCuda, true, true, 256, 64, 4, 24},
+    {Target::kCuda, true, false, 384, 128, 4, 12}, {Target::kCuda, true, false, 512, 256, 2, 8},
+    {Target::kCuda, true, true, 512, 128, 4, 12},  {Target::kCuda, true, false, 768, 256, 4, 4},
+    {Target::kCuda, true, false, 1024, 512, 2, 4}, {Target::kCuda, true, true, 1024, 256, 4, 4},
+    {Target::kCuda, true, false, 2048, 512, 4, 3}, {Target::kCuda, true, true, 2048, 512, 4, 3},
+    {Target::kCuda, true, false, 4096, 512, 8, 2}, {Target::kCuda, true, true, 4096, 512, 8, 2},
+    {Target::kCuda, true, true, 8192, 1024, 8, 1},
 
-    {Target::kCpu, 64, 4, 1},   {Target::kCpu, 64, 8, 1},    {Target::kCpu, 64, 16, 1},
-    {Target::kCpu, 64, 32, 1},  {Target::kCpu, 128, 32, 1},  {Target::kCpu, 256, 32, 1},
+    {Target::kAmd, false, true, 256, 64, 4, 1},    {Target::kAmd, false, true, 512, 128, 4, 1},
+    {Target::kAmd, false, true, 1024, 256, 4, 1},  {Target::kAmd, false, true, 2048, 512, 4, 1},
+    {Target::kAmd, false, true, 4096, 512, 8, 1},  {Target::kAmd, false, true, 8192, 512, 16, 1},
+
+    {Target::kAmd, true, true, 256, 64, 4, 1},     {Target::kAmd, true, true, 512, 128, 4, 1},
+    {Target::kAmd, true, true, 1024, 256, 4, 1},   {Target::kAmd, true, true, 2048, 512, 4, 1},
+    {Target::kAmd, true, true, 4096, 512, 8, 1},   {Target::kAmd, true, true, 8192, 512, 16, 1},
+
+    {Target::kCpu, false, true, 256, 64, 4, 1},    {Target::kCpu, false, true, 1024, 64, 16, 1},
+    {Target::kCpu, false, true, 2048, 64, 32, 1},  {Target::kCpu, false, true, 8192, 256, 32, 1},
+
+    {Target::kCpu, true, false, 256, 64, 4, 1},    {Target::kCpu, true, true, 256, 64, 4, 1},
+    {Target::kCpu, true, true, 1024, 64, 16, 1},   {Target::kCpu, true, true, 2048, 64, 32, 1},
+    {Target::kCpu, true, true, 8192, 256, 32, 1},
 };
-constexpr int kSizes = 6;  // policies a target
-template <int kSize>
-constexpr RegisterPolicy kRegisterPolicy = kRegisterPolicies[int(kTarget) * kSizes + kSize];
-template <typename T, int kSize>
-constexpr int kPacksOf = kRegisterPolicy<kSize>.packs / (sizeof(T) == 8 ? 2 : 1);
-template <typename T, int kSize>
-constexpr int kLongestRow = kRegisterPolicy<kSize>.threads * kPacksOf<T, kSize> * kPackItems<T>;
+template <typename T>
+constexpr int kPackShare = sizeof(T) == 8 ? 2 : 1;  // what it has fewer packs by
+template <typename T>
+constexpr index_t kLongestRow = 8192 / kPackShare<T> * kPackItems<T>;
 
-template <int kWarp, typename T, int kThreads, int kPacks, int kBlocks>
+// The first line for T from `from` on. One pack of float64 a thread leaves its exponential too few registers.
+template <typename T>
+constexpr int policy_for(int from) {
+  const auto suits = [](const RegisterPolicy& line) {
+    return line.target == kTarget && line.reduced == kIsReducedFloat<T> && line.packs >= 2 * kPackShare<T>;
+  };
+  while (!suits(kRegisterPolicies[from])) ++from;
+  return from;
+}
+
+template <int kWarp, typename T, int kThreads, int kPacks, bool kEdges, int kBlocks>
 GP_KERNEL __launch_bounds__(kThreads, kBlocks) online_registers_kernel(Rows<T> rows) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   using A = Accum<T>;
   constexpr int kWarps = kThreads / kWarp;
   __shared__ MaxSum<A> states[kWarps];
   const int thread = threadIdx.x;
   for (index_t row = blockIdx.x; row < rows.count(); row += gridDim.x) {
-    RegisterRow<T, kThreads, kPacks> values;
-    values.load(RowSpan<T>(rows, row), thread);
+    RegisterRow<T, kThreads, kPacks, kEdges> values;
+    values.load(RowSpan<T, kEdges>(rows, row), thread);
     const A max = W::template all_reduce<Greatest<A>>(values.greatest());
     const A pivot = pivot_of(max);
     const A sum = W::template all_reduce<Sum<A, A>>(values.weigh(rows.op, pivot));
@@ -56,25 +86,30 @@ GP_KERNEL __launch_bounds__(kThreads, kBlocks) online_registers_kernel(Rows<T> r
     if (rows.op == OpCode::kLogSumExp) {
       if (thread == 0) rows.out(row, 0) = T(Normalizer<T>(state).log_sum_exp());
     } else {
-      values.store(rows, row, RowSpan<T>(rows, row), thread, state, pivot);
+      values.store(rows, row, RowSpan<T, kEdges>(rows, row), thread, state, pivot);
     }
     if (row + gridDim.x < rows.count()) __syncthreads();  // every warp has read the states before the next row's
   }
 }
 
-template <int kWarp, typename T, int kSize = 0>
+template <int kWarp, typename T, int kPolicy = policy_for<T>(0)>
 void launch_registers(const Call& call) {
-  constexpr RegisterPolicy kThis = kRegisterPolicy<kSize>;
-  if constexpr (kSize + 1 < kSizes) {
-    if (call.cols > kLongestRow<T, kSize>) return launch_registers<kWarp, T, kSize + 1>(call);
+  constexpr RegisterPolicy kThis = kRegisterPolicies[kPolicy];
+  constexpr int kPacks = kThis.packs / kPackShare<T>;
+  constexpr index_t kCols = kThis.row_packs / kPackShare<T> * kPackItems<T>;
+  static_assert(kCols <= index_t(kThis.threads) * kPacks * kPackItems<T>);
+  constexpr bool kIsLast = kCols == kLongestRow<T> && kThis.edges;
+  if constexpr (!kIsLast) {
+    const bool fits = call.cols <= kCols && (kThis.edges || has_no_edges<T>(call));
+    if (!fits) return launch_registers<kWarp, T, policy_for<T>(kPolicy + 1)>(call);
   }
-  launch(online_registers_kernel<kWarp, T, kThis.threads, kPacksOf<T, kSize>, kThis.blocks>, call,
+  launch(online_registers_kernel<kWarp, T, kThis.threads, kPacks, kThis.edges, kThis.blocks>, call,
          blocks_for(call.rows, kThis.threads), rows_of<T>(call));
 }
 
 void online_registers(const Call& call) {
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
-    require_at_most(call, kLongestRow<T, kSizes - 1>);
+    require_at_most(call, kLongestRow<T>);
     if (reads_packs(call)) return launch_registers<kWarp, T>(call);
     launch(online_kernel<kWarp, T>, call, blocks_for(call.rows, kOnlineThreads), rows_of<T>(call));
   });

@@ -11,7 +11,7 @@ constexpr std::size_t kCacheBytes = std::size_t(32)
 
 template <int kWarp, typename T>
 GP_KERNEL online_row_cache_kernel(Rows<T> rows) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Block = BlockReduce<kWarp, kCacheThreads, MergeMaxSum<A>>;
   extern __shared__ __align__(16) unsigned char cache_bytes[];

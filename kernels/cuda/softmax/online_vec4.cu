@@ -10,7 +10,7 @@ constexpr int kVectorThreads = 256;
 
 template <int kWarp, typename T>
 GP_KERNEL online_vec4_kernel(Rows<T> rows) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Block = BlockReduce<kWarp, kVectorThreads, MergeMaxSum<A>>;
   constexpr int kItems = kPackItems<T>;

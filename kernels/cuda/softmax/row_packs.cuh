@@ -1,85 +1,11 @@
 // A row, or a stretch of one, held in the registers of a group of threads: read once, 16 bytes at a time where the row
-// allows it, and written once. Which elements a thread takes depends on the shape alone, so neither alignment nor the
-// layout of the output changes the bits.
+// allows it, and written once. Which elements a thread takes depends on the shape and on how the row lies on packs, so
+// the layout of the output does not change the bits.
 #pragma once
 
-#include "row.cuh"
+#include "weights.cuh"
 
 namespace gp::softmax {
-
-// exp(x) for x <= 0, in base 2: two roundings of x and a log2(e) that is a quarter of a unit off, so 2.25 |x| units of
-// relative error beside the instruction's own four. float64 has no such instruction. With `kFlush` a result below
-// 2^-126 may be 0.
-template <bool kFlush, typename A>
-GP_DEVICE A quick_exponential(A x) {
-  if constexpr (std::is_same_v<A, float>) {
-    constexpr float kLog2E = 1.44269504f;
-    return exp2_approximate<kFlush>(x * kLog2E);
-  } else {
-    return exponential(x);
-  }
-}
-
-// What an element counts in a sum that is at least 1: below 2^-126 nothing.
-template <typename A>
-GP_DEVICE A weight_in_sum(A x) {
-  return quick_exponential<true>(x);
-}
-// The same where the result of a T is made from it.
-template <typename T>
-GP_DEVICE Accum<T> weight_of(Accum<T> x) {
-  return quick_exponential<kIsReducedFloat<T>>(x);
-}
-
-// 1 / x for the sum of a row, within two units. The division of the language calls a function for operands that a sum
-// of weights cannot be, and what is live around the call would be spilled.
-GP_DEVICE float reciprocal(float x) { return __fdividef(1.0f, x); }
-GP_DEVICE double reciprocal(double x) {
-  double result = double(reciprocal(float(x)));
-#pragma unroll
-  for (int step = 0; step < 2; ++step) result += result * (1.0 - x * result);  // 24 bits, 48, all
-  return result;
-}
-
-// What to subtract before the exponential: the maximum, but nothing where that is infinite. So elements at -inf count 0
-// in a row of nothing else, +inf makes the sum infinite, and only a NaN makes it NaN.
-template <typename A>
-GP_DEVICE A pivot_of(A max) {
-  return max == infinity<A>() || max == -infinity<A>() ? A(0) : max;
-}
-
-// The states of the group's lanes merged: one exponential a lane, where a tree of merges has two at each level. Every
-// lane holds the result.
-template <typename Group, typename A>
-GP_DEVICE MaxSum<A> merge_lanes(const MaxSum<A>& state) {
-  const A max = Group::template all_reduce<Greatest<A>>(state.max);
-  return {max, Group::template all_reduce<Sum<A, A>>(state.sum * weight_in_sum(state.max - pivot_of(max)))};
-}
-
-// From an element, or from its weight, to what is written, before it is rounded to a T.
-template <typename T>
-struct Probability {
-  using A = Accum<T>;
-  A pivot, factor;
-  GP_DEVICE explicit Probability(const MaxSum<A>& state)
-      : pivot(state.max), factor(Normalizer<T>(state).undefined ? quiet_nan<A>() : reciprocal(state.sum)) {}
-  // Weights that were taken against another pivot than the row's maximum.
-  GP_DEVICE Probability(const MaxSum<A>& state, A pivot) : Probability(state) {
-    this->pivot = pivot;
-    factor *= shifted_exponential(pivot, state.max);
-  }
-  GP_DEVICE A of_kept(A weight) const { return weight * factor; }
-  GP_DEVICE A operator()(A x) const { return weight_of<T>(x - pivot) * factor; }
-};
-template <typename T>
-struct LogProbability {
-  using A = Accum<T>;
-  A max, log_sum;
-  GP_DEVICE explicit LogProbability(const MaxSum<A>& state)
-      : max(state.max), log_sum(Normalizer<T>(state).undefined ? quiet_nan<A>() : logarithm(state.sum)) {}
-  GP_DEVICE A of_kept(A x) const { return (*this)(x); }
-  GP_DEVICE A operator()(A x) const { return x - max - log_sum; }
-};
 
 // Whether the kernels that hold rows in packs take the call. They read rows whole; a mask or a stride has them read
 // element by element, which others do as well.
@@ -102,24 +28,25 @@ struct RowSpan {
   index_t packs;
   int head = 0, tail = 0;
 
-  // A row past the last has nothing. `edges`: whether rows may have some here.
-  GP_DEVICE RowSpan(const Rows<T>& rows, index_t row, bool edges = true) : start(&rows.in(row, 0)) {
+  // A row past the last has nothing.
+  GP_DEVICE RowSpan(const Rows<T>& rows, index_t row) : start(&rows.in(row, 0)) {
     const index_t cols = row < rows.count() ? rows.cols() : 0;
-    if (kEdges && edges) {
+    if constexpr (kEdges) {
       const int past = int(reinterpret_cast<std::uintptr_t>(start) % kVectorBytes / sizeof(T));
       const int to_boundary = (kItems - past) % kItems;
       head = to_boundary < cols ? to_boundary : int(cols);
     }
     packs = (cols - head) / kItems;
-    if (kEdges && edges) tail = int(cols - head - packs * kItems);
+    if constexpr (kEdges) tail = int(cols - head - packs * kItems);
   }
   GP_DEVICE index_t col_of(index_t pack) const { return head + pack * kItems; }
   GP_DEVICE int edges() const { return head + tail; }
   GP_DEVICE index_t col_of_edge(int edge) const { return edge < head ? edge : edge + packs * kItems; }
-  // What the row does not have is -inf.
-  GP_DEVICE PackOf<T> load(index_t pack) const {
+  // What the row does not have is -inf. `policy`: nothing, or a CachePolicy.
+  template <typename... Policy>
+  GP_DEVICE PackOf<T> load(index_t pack, Policy... policy) const {
     PackOf<T> loaded = no_pack();
-    if (pack < packs) loaded = load_pack(start + col_of(pack));
+    if (pack < packs) loaded = load_pack(start + col_of(pack), policy...);
     return loaded;
   }
   static GP_DEVICE PackOf<T> no_pack() {
@@ -249,18 +176,19 @@ struct RowPacks {
 
   // The sum of exp(x - pivot).
   GP_DEVICE A weigh(A pivot) {
+    const Weights<T> weight(pivot);
     A sum = A(0);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       forget_greatest(kept[p]);
-      A weights[kItems];
-      kept[p].widen(weights);
+      A values[kItems];
+      kept[p].widen(values);
 #pragma unroll
-      for (A& weight : weights) weight = weight_in_sum(weight - pivot);
-      sum += fold<Sum<A, A>>(weights);
+      for (A& value : values) value = weight.in_sum(value);
+      sum += fold<Sum<A, A>>(values);
       forget_greatest(kept[p]);
     }
-    return sum;
+    return sum * weight.factor();
   }
 
   // The same; leaves the weights in place of the elements.

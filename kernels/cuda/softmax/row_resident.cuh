@@ -7,57 +7,74 @@
 
 namespace gp::softmax {
 
-// kHeldTiles of a block stay in registers. All blocks take one row after the other; tile b + w x grid of a row is the
-// w-th of block b.
+// Stages that tiles pass through. H200: three suffice to keep memory busy.
+inline constexpr int kPassing = 3;
+
+// All blocks take one row after the other; tile b + w x grid of a row is the w-th of block b. Of those the first
+// stay in shared memory and the next kHeldTiles in registers. The others pass through the last stages, where the
+// last of them stay, too. What is read again comes last: the L2 cache has to make room for it by writing back what an
+// earlier kernel left there, and does so while the blocks tell each other their states.
 template <int kWarp, typename T, int kHeldTiles>
 GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
     resident_rows_kernel(Rows<T> rows, TileShape shape, RingShape ring_shape, Published<MaxSum<Accum<T>>> published) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   using A = Accum<T>;
   extern __shared__ __align__(16) unsigned char stage_bytes[];
   __shared__ MaxSum<A> warp_states[kMostThreads<T> / kWarp];
   __shared__ MaxSum<A> row_state;
-  const TileRing<T> ring(reinterpret_cast<PackOf<T>*>(stage_bytes), shape, ring_shape.workers);
-  const int warps = ring_shape.workers / kWarp, stages = ring_shape.stages;
+  const TileRing<kWarp, T> ring(reinterpret_cast<PackOf<T>*>(stage_bytes), shape);
+  const int warps = ring_shape.workers / kWarp, stages = ring_shape.stages, kept = stages - kPassing;
   const int blocks = gridDim.x;
   const int count = int(blockIdx.x) < shape.tiles ? (shape.tiles - int(blockIdx.x) + blocks - 1) / blocks : 0;
   const int publishers = blocks < shape.tiles ? blocks : shape.tiles;
+  const bool has_first = blockIdx.x == 0, has_last = (shape.tiles - 1) % blocks == int(blockIdx.x);
+  const int first_passing = kept + kHeldTiles;
   const auto tile_of = [&](int w) { return int(blockIdx.x) + w * blocks; };
-  const auto stage_of = [&](int w) { return (w - kHeldTiles) % stages; };
 
   for (index_t row = 0; row < rows.count(); ++row) {
     const RowSpan<T> span = ring.span_of(rows, row);
-    const auto fetch = [&](int w, bool read_again) {
-      if (w >= kHeldTiles && w < count) ring.fetch(span, tile_of(w), stage_of(w), read_again);
+    // A group of copies, empty where there is no tile.
+    const auto fetch = [&](int w, int stage, Reuse reuse) {
+      if (w < count) ring.fetch(span, tile_of(w), stage, CachePolicy(reuse));
       end_copy_group();
     };
-    const auto leaves_chip = [&](int w) { return w + stages < count; };
-    for (int w = kHeldTiles; w < kHeldTiles + stages; ++w) fetch(w, leaves_chip(w));
+    const auto pass = [&](int w, int stage) { fetch(w, stage, w + kPassing < count ? Reuse::kSoon : Reuse::kNever); };
+    for (int w = 0; w < kept; ++w) fetch(w, w, Reuse::kNever);
     RowPacks<T, kTilePacks> held[kHeldTiles];
 #pragma unroll
-    for (int w = 0; w < kHeldTiles; ++w) {
+    for (int h = 0; h < kHeldTiles; ++h) {
+      const int tile = kept + h < count ? tile_of(kept + h) : shape.tiles;
 #pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) {
-        held[w].set(k, span.load(ring.pack_of(w < count ? tile_of(w) : shape.tiles, k)));
-      }
+      for (int k = 0; k < kTilePacks; ++k) held[h].set(k, span.load(ring.pack_of(tile, k), CachePolicy(Reuse::kNever)));
     }
+    for (int i = 0; i < kPassing; ++i) pass(first_passing + i, kept + i);
 
-    auto state = MaxSum<A>::empty();
-    const auto take = [&](int w, RowPacks<T, kTilePacks>& values) {
-      const A edge = w < count ? ring.edge(span, tile_of(w)) : -infinity<A>();
-      const A max = Greatest<A>::combine(state.max, Greatest<A>::combine(values.greatest(), edge));
+    const index_t edge_col = ring.edge_col(span, has_first, has_last);
+    const A edge = ring.edge(span, edge_col);
+    MaxSum<A> state = {edge, edge_col < 0 ? A(0) : weight_in_sum(edge - pivot_of(edge))};
+    const auto take = [&](RowPacks<T, kTilePacks>& values) {
+      const A max = Greatest<A>::combine(state.max, values.greatest());
       const A pivot = pivot_of(max);
       const A before = state.sum * weight_in_sum(state.max - pivot);
-      state = {max, before + (values.weigh(pivot) + weight_in_sum(edge - pivot))};
+      state = {max, before + values.weigh(pivot)};
     };
+    const auto take_staged = [&](int w, int stage) {
+      auto values = ring.read(span, tile_of(w), stage);
+      take(values);
+    };
+    for (int w = 0; w < kept && w < count; ++w) {
+      wait_for_copies(kept - 1 - w + kPassing);
+      take_staged(w, w);
+    }
 #pragma unroll
-    for (int w = 0; w < kHeldTiles; ++w) take(w, held[w]);
-    for (int w = kHeldTiles; w < count; ++w) {
-      wait_for_copies(stages - 1);
-      auto values = ring.read(span, tile_of(w), stage_of(w));
-      take(w, values);
-      fetch(w + stages, leaves_chip(w + stages));
+    for (RowPacks<T, kTilePacks>& values : held) take(values);
+    int stage = kept;
+    for (int w = first_passing; w < count; ++w) {
+      wait_for_copies<kPassing - 1>();
+      take_staged(w, stage);
+      pass(w + kPassing, stage);
+      if (++stage == stages) stage = kept;
     }
 
     state = merge_lanes<W>(state);
@@ -75,15 +92,35 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
       if (blockIdx.x == 0 && threadIdx.x == 0) rows.out(row, 0) = T(Normalizer<T>(state).log_sum_exp());
       continue;
     }
-    for (int w = count - 1; w >= kHeldTiles; --w) {
-      wait_for_copies(stages - 1);
-      ring.write(rows, row, span, tile_of(w), [&](int k) { return ring.staged(stage_of(w), k); }, state);
-      fetch(w - stages, false);
-    }
+    with_result(rows, state, [&](const auto& result) {
+      const auto write_staged = [&](int w, int stage) {
+        ring.write(rows, row, span, tile_of(w), [&](int k) { return ring.staged(stage, k); }, result);
+      };
+      // The tiles that have passed, the latest first, and in turns with them those that were kept: some are written
+      // while others are on their way again.
+      int passed = count - 1, next = 0;
+      const int end = kept < count ? kept : count;
+      while (passed >= first_passing || next < end) {
+        if (passed >= first_passing) {
+          stage = (stage > kept ? stage : stages) - 1;
+          wait_for_copies<kPassing - 1>();
+          write_staged(passed, stage);
+          fetch(passed - kPassing >= first_passing ? passed - kPassing : count, stage, Reuse::kNever);
+          --passed;
+        }
+        if (next < end) {
+          write_staged(next, next);
+          ++next;
+        }
+      }
 #pragma unroll
-    for (int w = kHeldTiles - 1; w >= 0; --w) {
-      if (w < count) ring.write(rows, row, span, tile_of(w), [&](int k) { return held[w].kept[k]; }, state);
-    }
+      for (int h = 0; h < kHeldTiles; ++h) {
+        const int w = kept + h;
+        if (w < count) ring.write(rows, row, span, tile_of(w), [&](int k) { return held[h].kept[k]; }, result);
+      }
+      if (edge_col >= 0) rows.out(row, edge_col) = T(result(A(span.start[edge_col])));
+    });
+    wait_for_copies<0>();
   }
 }
 

@@ -23,20 +23,23 @@ struct RowExchange {
   Signal summed[kMostStages], gathered[kMostStages];
 };
 
-template <int kWarp, typename T>
+template <int kWarp, typename T, bool kEdges>
 struct RowWorker {
   using W = Warp<kWarp>;
   using A = Accum<T>;
   const Rows<T>& rows;
-  const TileRing<T>& ring;
+  const TileRing<kWarp, T, kEdges>& ring;
+  const CachePolicy policy;
   RowExchange<A, kMostThreads<T> / kWarp>& exchange;
 
-  GP_DEVICE void fill(const Walk& walk) const { ring.fetch(ring.span_of(rows, walk.row), walk.tile, walk.stage); }
+  GP_DEVICE void fill(const Walk& walk) const {
+    ring.fetch(ring.span_of(rows, walk.row), walk.tile, walk.stage, policy);
+  }
 
   GP_DEVICE void sum(const Walk& walk) const {
-    const RowSpan<T> span = ring.span_of(rows, walk.row);
+    const auto span = ring.span_of(rows, walk.row);
     auto values = ring.read(span, walk.tile, walk.stage);
-    const A edge = ring.edge(span, walk.tile);
+    const A edge = ring.edge(span, ring.edge_col(span, walk.tile));
     const A max = W::template all_reduce<Greatest<A>>(Greatest<A>::combine(values.greatest(), edge));
     const A pivot = pivot_of(max);
     const A sum = W::template all_reduce<Sum<A, A>>(values.weigh(pivot) + weight_in_sum(edge - pivot));
@@ -53,8 +56,13 @@ struct RowWorker {
     if (rows.op == OpCode::kLogSumExp) {
       if (walk.tile == 0 && threadIdx.x == 0) rows.out(walk.row, 0) = T(Normalizer<T>(state).log_sum_exp());
     } else {
+      const auto span = ring.span_of(rows, walk.row);
+      const index_t edge_col = ring.edge_col(span, walk.tile);
       const auto packs = [&](int k) { return ring.staged(walk.stage, k); };
-      ring.write(rows, walk.row, ring.span_of(rows, walk.row), walk.tile, packs, state);
+      with_result(rows, state, [&](const auto& result) {
+        ring.write(rows, walk.row, span, walk.tile, packs, result);
+        if (edge_col >= 0) rows.out(walk.row, edge_col) = T(result(A(span.start[edge_col])));
+      });
     }
   }
 };
@@ -91,11 +99,11 @@ GP_DEVICE void gather_rows(const Plan& plan, const Published<MaxSum<A>>& publish
   }
 }
 
-template <int kWarp, typename T>
+template <int kWarp, typename T, bool kEdges>
 GP_KERNEL __launch_bounds__(kMostThreads<T> + kServiceWarps * kWarp, 1)
     stream_rows_kernel(Rows<T> rows, TileShape shape, Plan plan, Published<MaxSum<Accum<T>>> published) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   extern __shared__ RingBytes ring_bytes[];
   __shared__ RowExchange<Accum<T>, kMostThreads<T> / kWarp> exchange;
   if (threadIdx.x == 0) {
@@ -107,8 +115,12 @@ GP_KERNEL __launch_bounds__(kMostThreads<T> + kServiceWarps * kWarp, 1)
   __syncthreads();  // the signals are ready; from here on each warp waits for what it needs alone
   if (W::index() == plan.warps) return publish_states<kWarp>(plan, published, exchange);
   if (W::index() == plan.warps + 1) return gather_rows<kWarp>(plan, published, exchange);
-  const TileRing<T> ring(reinterpret_cast<PackOf<T>*>(ring_bytes), shape, plan.warps * kWarp);
-  run_worker<kOnTheWay>(plan, RowWorker<kWarp, T>{rows, ring, exchange});
+  const TileRing<kWarp, T, kEdges> ring(reinterpret_cast<PackOf<T>*>(ring_bytes), shape);
+  // Where all is read before much is written, what an earlier kernel left in the L2 cache had better stay there until
+  // then: writing it back takes memory's time.
+  const bool is_short = plan.items <= index_t(gridDim.x) * plan.stages;
+  const CachePolicy policy(is_short ? Reuse::kNever : Reuse::kUnknown);
+  run_worker<kOnTheWay>(plan, RowWorker<kWarp, T, kEdges>{rows, ring, policy, exchange});
 }
 
 }  // namespace gp::softmax

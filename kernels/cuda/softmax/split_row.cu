@@ -16,7 +16,7 @@ constexpr index_t kMostStates = 4096;  // of all rows; with more rows than that 
 
 template <int kWarp, typename T>
 GP_KERNEL split_states_kernel(Rows<T> rows, View2<MaxSum<Accum<T>>> states, index_t stretch) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Block = BlockReduce<kWarp, kSplitThreads, MergeMaxSum<A>>;
   __shared__ typename Block::Storage storage;
@@ -35,7 +35,7 @@ GP_KERNEL split_states_kernel(Rows<T> rows, View2<MaxSum<Accum<T>>> states, inde
 
 template <int kWarp, typename T>
 GP_KERNEL split_row_kernel(Rows<T> rows, View2<const MaxSum<Accum<T>>> states, index_t stretch) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Block = BlockReduce<kWarp, kSplitThreads, MergeMaxSum<A>>;
   __shared__ typename Block::Storage storage;
@@ -68,8 +68,9 @@ void launch_in_stretches(const Call& call) {
          View2<const State>{data, call.rows, splits, splits, 1}, stretch);
 }
 
-// By what a block may have of shared memory: the ring fills it. AMD: not measured; one block of few waves leaves the
-// unit's others to a second block. CPU: few threads, because each costs a context of the emulator.
+// By what a block may have of shared memory: the ring fills it. H200: tiles of 28 KiB, because of 32 KiB 2^24 elements
+// leave half of the blocks one tile more than the others, and take 4 % longer. AMD: not measured; one block of few
+// waves leaves the unit's others to a second block. CPU: few threads, because each costs a context of the emulator.
 struct RingPolicy {
   Target target;
   int least_shared_bytes;
@@ -79,7 +80,7 @@ struct RingPolicy {
 };
 constexpr int kAnyNumber = std::numeric_limits<int>::max();
 constexpr RingPolicy kRingPolicies[] = {
-    {Target::kCuda, 160 << 10, 512, kMostStages, kAnyNumber},
+    {Target::kCuda, 160 << 10, 448, kMostStages, kAnyNumber},
     {Target::kCuda, 96 << 10, 256, kMostStages, kAnyNumber},
     {Target::kCuda, 0, 128, kMostStages, kAnyNumber},
     {Target::kAmd, 0, 128, kMostStages, kAnyNumber},
@@ -92,9 +93,10 @@ inline const RingPolicy& ring_policy(int shared_bytes) {
   return *line;
 }
 
-// Tiles of a block that few rows keep in registers: 16 of them a worker for each.
+// Tiles of a block that few rows keep in registers: 16 of them a worker for each; a fourth would be spilled. Elements
+// of 16 bits take as many again when they are widened.
 template <typename T>
-constexpr int kHeldTiles = kIsReducedFloat<T> ? 1 : 2;
+constexpr int kHeldTiles = kIsReducedFloat<T> ? 1 : 3;
 constexpr index_t kMostTiles = 1 << 30;  // counted in 32 bits
 constexpr int kStaticBytes = 2560;       // what the kernels have besides the ring
 
@@ -109,8 +111,9 @@ struct TileLaunch {
   std::size_t ring_bytes() const { return std::size_t(stages * shape.packs) * kVectorBytes; }
 
   // The rows stream through if their tiles are near enough to each other.
+  template <bool kEdges>
   bool stream() const {
-    const auto kernel = stream_rows_kernel<kWarp, T>;
+    const auto kernel = stream_rows_kernel<kWarp, T, kEdges>;
     Grid grid = {call.rows * shape.tiles, threads + kServiceWarps * kWarp, ring_bytes()};
     const index_t fit = resident_blocks(kernel, call, grid.threads, grid.shared_bytes);
     grid.blocks = smaller(grid.blocks, smaller(fit, most_blocks));
@@ -138,16 +141,19 @@ void launch_split(const Call& call) {
   const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
   const RingPolicy& policy = ring_policy(shared_bytes);
   const int threads = int(smaller(policy.threads, kMostThreads<T>));
-  const index_t packs = index_t(threads) * kTilePacks;
-  const index_t tiles = ceil_div(call.cols / kPackItems<T>, packs);
-  if (!reads_packs(call) || tiles < 2 || call.rows * tiles > kMostTiles) return launch_in_stretches<kWarp, T>(call);
-  const int fit = (shared_bytes - kStaticBytes) / int(packs * kVectorBytes);
-  const TileLaunch<kWarp, T> tile_launch{call,
-                                         {packs, int(tiles), !has_no_edges<T>(call)},
-                                         threads,
-                                         int(smaller(fit, policy.most_stages)),
-                                         policy.most_blocks};
-  if (!tile_launch.stream()) tile_launch.keep();
+  const int packs = threads * kTilePacks;
+  const index_t row_packs = call.cols / kPackItems<T>, tiles = ceil_div(row_packs, packs);
+  if (!reads_packs(call) || tiles < 2 || row_packs > kMostRowPacks || call.rows * tiles > kMostTiles) {
+    return launch_in_stretches<kWarp, T>(call);
+  }
+  const int fit = (shared_bytes - kStaticBytes) / (packs * kVectorBytes);
+  const TileLaunch<kWarp, T> tile_launch{
+      call, {packs, int(tiles)}, threads, int(smaller(fit, policy.most_stages)), policy.most_blocks};
+  // What finds edges is a seventh of the work on 16-bit elements, of others less.
+  if constexpr (kIsReducedFloat<T>) {
+    if (has_no_edges<T>(call) && tile_launch.template stream<false>()) return;
+  }
+  if (!tile_launch.template stream<true>()) tile_launch.keep();
 }
 
 void split_row(const Call& call) {

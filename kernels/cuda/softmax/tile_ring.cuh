@@ -1,7 +1,8 @@
 // Long rows in tiles that stay in shared memory from their first reading until they are written.
 //
 // A tile is kTilePacks packs of each of a block's workers. A worker copies its own packs into a ring of stages, and
-// nobody else reads them: once its copies have arrived there is nothing more to wait for.
+// nobody else reads them: once its copies have arrived there is nothing more to wait for. The packs of a warp are
+// neighbours: from one pack of a lane to its next is a constant, which addresses have for nothing.
 #pragma once
 
 #include <gpuport/lookback.cuh>
@@ -12,7 +13,7 @@ namespace gp::softmax {
 
 inline constexpr int kTilePacks = 4;
 template <typename T>
-inline constexpr int kMostThreads = sizeof(T) == 8 ? 256 : 512;  // of a block; float64 takes twice the registers
+inline constexpr int kMostThreads = sizeof(T) == 8 ? 256 : 448;  // of a block; float64 takes twice the registers
 
 struct RingShape {
   int workers;  // threads
@@ -21,138 +22,154 @@ struct RingShape {
 
 // Which tiles rows have. The elements of the edges belong to the first tile and to the last.
 struct TileShape {
-  index_t packs;  // of a tile
-  int tiles;      // of a row
-  bool edges;     // whether rows may have some
+  int packs;  // of a tile
+  int tiles;  // of a row
 };
+inline constexpr index_t kMostRowPacks = 1 << 30;  // counted in 32 bits
 
-template <typename T>
+template <int kWarp, typename T, bool kEdges = true>
 struct TileRing {
   using A = Accum<T>;
   using Packs = RowPacks<T, kTilePacks>;
+  using Span = RowSpan<T, kEdges>;
   static constexpr int kItems = kPackItems<T>;
   PackOf<T>* const packs;
   const TileShape shape;
-  const int workers, thread;
+  const int thread, first;  // of the thread's packs in a tile
 
-  GP_DEVICE TileRing(PackOf<T>* packs, TileShape shape, int workers)
-      : packs(packs), shape(shape), workers(workers), thread(threadIdx.x) {}
+  GP_DEVICE TileRing(PackOf<T>* packs, TileShape shape)
+      : packs(packs),
+        shape(shape),
+        thread(threadIdx.x),
+        first(Warp<kWarp>::index() * (kTilePacks * kWarp) + Warp<kWarp>::lane()) {}
 
-  GP_DEVICE RowSpan<T> span_of(const Rows<T>& rows, index_t row) const { return {rows, row, shape.edges}; }
-  GP_DEVICE index_t pack_of(int tile, int k) const { return tile * shape.packs + k * workers + thread; }
+  GP_DEVICE Span span_of(const Rows<T>& rows, index_t row) const { return {rows, row}; }
+  GP_DEVICE int pack_of(int tile, int k) const { return tile * shape.packs + first + k * kWarp; }
   GP_DEVICE KeptPack<T> staged(int stage_index, int k) const {
     KeptPack<T> pack;
-    pack.load(stage(stage_index) + k * workers);
+    pack.load(stage(stage_index) + k * kWarp);
     return pack;
   }
-  GP_DEVICE PackOf<T>* stage(int index) const { return packs + index * int(shape.packs) + thread; }
-  // The row's packs from the thread's first of the tile on, as far as a tile can ask.
-  GP_DEVICE int packs_left(const RowSpan<T>& span, int tile) const {
-    const index_t left = span.packs - pack_of(tile, 0);
-    return left < shape.packs ? int(left) : int(shape.packs);
-  }
+  GP_DEVICE PackOf<T>* stage(int index) const { return packs + index * shape.packs + first; }
+  // The row's packs from the thread's first of the tile on.
+  GP_DEVICE int packs_left(const Span& span, int tile) const { return int(span.packs) - pack_of(tile, 0); }
 
-  // The element of the edges that the thread has in the tile, -1 where it has none.
-  GP_DEVICE index_t edge_col(const RowSpan<T>& span, int tile) const {
-    if (!shape.edges) return -1;
-    const bool has = thread < span.head ? tile == 0 : thread < span.edges() && tile == shape.tiles - 1;
+  // The column of the thread's element of the edges, -1 where it has none: among those of the first tile, of the last.
+  GP_DEVICE index_t edge_col(const Span& span, bool of_first, bool of_last) const {
+    if constexpr (!kEdges) return -1;
+    const bool has = thread < span.head ? of_first : thread < span.edges() && of_last;
     return has ? span.col_of_edge(thread) : -1;
   }
-  GP_DEVICE A edge(const RowSpan<T>& span, int tile) const {
-    const index_t col = edge_col(span, tile);
-    return col < 0 ? -infinity<A>() : A(span.start[col]);
+  GP_DEVICE index_t edge_col(const Span& span, int tile) const {
+    return edge_col(span, tile == 0, tile == shape.tiles - 1);
+  }
+  GP_DEVICE A edge(const Span& span, index_t col) const { return col < 0 ? -infinity<A>() : A(span.start[col]); }
+
+  // Calls f(k) for the thread's packs of a tile that the row has. Nearly all tiles are whole: without a condition on
+  // each pack they share one address, and the work of one hides what another waits for.
+  template <typename F>
+  static GP_DEVICE void for_packs(int left, F f) {
+    if (left > (kTilePacks - 1) * kWarp) {
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) f(k);
+    } else {
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) {
+        if (k * kWarp < left) f(k);
+      }
+    }
   }
 
-  // `hint`: nothing, or whether the tile will be read again.
-  template <typename... Hint>
-  GP_DEVICE void fetch(const RowSpan<T>& span, int tile, int stage_index, Hint... hint) const {
+  GP_DEVICE void fetch(const Span& span, int tile, int stage_index, CachePolicy policy) const {
     PackOf<T>* const target = stage(stage_index);
     const auto* const source = reinterpret_cast<const PackOf<T>*>(span.start + span.head) + pack_of(tile, 0);
-    const int left = packs_left(span, tile);
-#pragma unroll
-    for (int k = 0; k < kTilePacks; ++k) {
-      if (k * workers < left) copy_async(target + k * workers, source + k * workers, hint...);
-    }
+    for_packs(packs_left(span, tile), [&](int k) { copy_async(target + k * kWarp, source + k * kWarp, policy); });
   }
 
   // The thread's elements of a tile, from its stage. What the row does not have is whatever the stage holds, until it
   // is replaced: a condition on each load would have them wait for each other.
-  GP_DEVICE Packs read(const RowSpan<T>& span, int tile, int stage_index) const {
+  GP_DEVICE Packs read(const Span& span, int tile, int stage_index) const {
     const PackOf<T>* const source = stage(stage_index);
     const int left = packs_left(span, tile);
     Packs values;
 #pragma unroll
-    for (int k = 0; k < kTilePacks; ++k) values.kept[k].load(source + k * workers);
-    if ((kTilePacks - 1) * workers >= left) {
+    for (int k = 0; k < kTilePacks; ++k) values.kept[k].load(source + k * kWarp);
+    if ((kTilePacks - 1) * kWarp >= left) {
 #pragma unroll
       for (int k = 0; k < kTilePacks; ++k) {
-        if (k * workers >= left) values.kept[k].set(span.no_pack());
+        if (k * kWarp >= left) values.kept[k].set(span.no_pack());
       }
     }
     return values;
   }
 
-  // Writes a tile whose packs `source` gives: source(k), a KeptPack, is the k-th of the thread.
+  // Writes the packs of a tile: source(k), a KeptPack, is the k-th of the thread.
   template <typename Source, typename Result>
-  GP_DEVICE void write(const Rows<T>& rows, index_t row, const RowSpan<T>& span, int tile, Source source,
+  GP_DEVICE void write(const Rows<T>& rows, index_t row, const Span& span, int tile, Source source,
                        const Result& result) const {
     const int left = packs_left(span, tile);
     if (writes_packs(rows, row, span)) {
       T* const target = &rows.out(row, span.col_of(pack_of(tile, 0)));
-      KeptPack<T> packs[kTilePacks];
-#pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) packs[k] = source(k);
-#pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) {
+      for_packs(left, [&](int k) {
         A values[kItems];
-        packs[k].widen(values);
+        source(k).widen(values);
 #pragma unroll
         for (A& value : values) value = result(value);
-        if (k * workers < left) store_pack(target + k * workers * kItems, KeptPack<T>::narrow(values));
-      }
+        store_pack(target + k * kWarp * kItems, KeptPack<T>::narrow(values));
+      });
     } else {
 #pragma unroll 1
       for (int k = 0; k < kTilePacks; ++k) {
-        if (k * workers < left) write_elements(rows, row, span, pack_of(tile, k), result);
+        if (k * kWarp < left) write_elements(rows, row, span, pack_of(tile, k), result);
       }
-    }
-    const index_t col = edge_col(span, tile);
-    if (col >= 0) rows.out(row, col) = T(result(A(span.start[col])));
-  }
-  template <typename Source>
-  GP_DEVICE void write(const Rows<T>& rows, index_t row, const RowSpan<T>& span, int tile, Source source,
-                       const MaxSum<A>& state) const {
-    if (rows.op == OpCode::kLogSoftmax) {
-      write(rows, row, span, tile, source, LogProbability<T>(state));
-    } else {
-      write(rows, row, span, tile, source, Probability<T>(state));
     }
   }
 };
 
-// The states in `count` slots from `first`, merged by one warp; every lane holds the result. Four loads of a lane are
-// on their way at once: one after the other they would take longer than the tile they are for.
+// Calls f with what makes results of the elements of a row.
+template <typename T, typename F>
+GP_DEVICE void with_result(const Rows<T>& rows, const MaxSum<Accum<T>>& state, F f) {
+  if (rows.op == OpCode::kLogSoftmax) {
+    f(LogProbability<T>(state));
+  } else {
+    f(Probability<T>(state));
+  }
+}
+
+// The states in `count` slots from `first`, merged by one warp; every lane holds the result. A lane asks for several at
+// once, waits for one that is missing, and asks again for all that are: one after the other they would take a trip to
+// the L2 cache each after the last of them is there, and all the time for all they would get in memory's way.
 template <int kWarp, typename A>
 GP_DEVICE MaxSum<A> gather(const Published<MaxSum<A>>& published, index_t first, int count) {
   using W = Warp<kWarp>;
   using Slots = Published<MaxSum<A>>;
-  constexpr int kInFlight = 4;
+  constexpr int kAtOnce = 5;  // enough for a block on each of 160 multiprocessors
   auto state = MaxSum<A>::empty();
-  for (int begin = W::lane(); begin < count; begin += kInFlight * kWarp) {
-    const auto slot_of = [&](int i) { return published.at(first + begin + i * kWarp); };
-    typename Slots::Slot contents[kInFlight];
-    MaxSum<A> states[kInFlight];
+  for (int begin = W::lane(); begin < count; begin += kAtOnce * kWarp) {
+    typename Slots::Slot contents[kAtOnce] = {};
+    const auto is_here = [&](int i) { return begin + i * kWarp >= count || published.is_complete(contents[i]); };
+    const auto ask = [&](int i) {
+      if (!is_here(i)) contents[i] = Slots::load(published.at(first + begin + i * kWarp));
+    };
+    const auto ask_all = [&] {
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      if (begin + i * kWarp < count) contents[i] = Slots::load(slot_of(i));
+      for (int i = 0; i < kAtOnce; ++i) ask(i);
+    };
+    ask_all();
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (is_here(i)) continue;
+      wait_until([&] {
+        ask(i);
+        return is_here(i);
+      });
+      ask_all();
     }
+    MaxSum<A> states[kAtOnce];
     A max = state.max;
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      states[i] = MaxSum<A>::empty();
-      if (begin + i * kWarp < count) {
-        states[i] = published.is_complete(contents[i]) ? Slots::value(contents[i]) : published.wait_for(slot_of(i));
-      }
+    for (int i = 0; i < kAtOnce; ++i) {
+      states[i] = begin + i * kWarp < count ? Slots::value(contents[i]) : MaxSum<A>::empty();
       max = Greatest<A>::combine(max, states[i].max);
     }
     const A pivot = pivot_of(max);

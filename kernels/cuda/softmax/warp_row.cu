@@ -1,6 +1,6 @@
 // softmax.warp_row: one warp a row, or a part of a warp that is enough for it; the row stays in registers.
 // Reads each row once, writes it once. Every lane holds the row's state; no block barrier. The default for short rows.
-// Rows of more than 2,048 columns (256 of float64), masked and strided ones: a whole warp a row, which reads it
+// Rows of more than 1,024 columns (256 of float64), masked and strided ones: a whole warp a row, which reads it
 // twice.
 #include "row_packs.cuh"
 
@@ -22,12 +22,12 @@ struct WarpRowPolicy {
 // AMD's compiler takes the number for waves, and needs none.
 constexpr WarpRowPolicy kWarpRow[] = {
     {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 12}, {256, 2, 1, 128, false, 12},
-    {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 28},  {2048, 8, 1, 32, true, 16},
+    {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 28},
 };
 // Of 16 bits an element.
 constexpr WarpRowPolicy kWarpRowReduced[] = {
     {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 12}, {256, 2, 1, 128, false, 12},
-    {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 32},  {2048, 8, 1, 32, true, 28},
+    {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 32},
 };
 template <typename T, int kPolicy>
 constexpr WarpRowPolicy kWarpRowOf = kIsReducedFloat<T> ? kWarpRowReduced[kPolicy] : kWarpRow[kPolicy];
@@ -37,11 +37,11 @@ constexpr int kElementsThreads = 128;
 constexpr int kMostLanes = 32;
 // 64 registers of a lane hold elements; the exponential of float64 needs most of the others for itself.
 template <typename T>
-constexpr int kMostCols = sizeof(T) == 8 ? 256 : 2048;
+constexpr int kMostCols = sizeof(T) == 8 ? 256 : 1024;
 
 template <int kWarp, typename T, int kLanes, int kPacks, int kRows, int kThreads, bool kEdges, int kWarps>
 GP_KERNEL __launch_bounds__(kThreads, (kLeastBlocks<kWarps, kThreads>)) warp_row_kernel(Rows<T> rows) {
-  Warp<kWarp>::require();
+  if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Group = Warp<kWarp, kLanes>;
   constexpr int kGroups = kThreads / kLanes;
@@ -76,7 +76,7 @@ GP_KERNEL __launch_bounds__(kThreads, (kLeastBlocks<kWarps, kThreads>)) warp_row
 template <int kWarp, typename T>
 GP_KERNEL warp_row_elements_kernel(Rows<T> rows) {
   using W = Warp<kWarp>;
-  W::require();
+  if constexpr (!W::kIsCompiled) return W::refuse();
   using A = Accum<T>;
   for (index_t row = W::global_index(); row < rows.count(); row += W::global_count()) {
     auto state = MaxSum<A>::empty();
