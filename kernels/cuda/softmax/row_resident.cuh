@@ -10,6 +10,9 @@ namespace gp::softmax {
 // Stages that tiles pass through. H200: three suffice to keep memory busy.
 inline constexpr int kPassing = 3;
 
+// clang would join the two ways to write a held tile, and keep it in memory for that.
+inline constexpr bool kHeldWholeApart = kTarget != Target::kAmd;
+
 // All blocks take one row after the other; tile b + w x grid of a row is the w-th of block b. Of those the first
 // stay in shared memory and the next kHeldTiles in registers. The others pass through the last stages, where the
 // last of them stay, too. What is read again comes last: the L2 cache has to make room for it by writing back what an
@@ -116,7 +119,8 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
 #pragma unroll
       for (int h = 0; h < kHeldTiles; ++h) {
         const int w = kept + h;
-        if (w < count) ring.write(rows, row, span, tile_of(w), [&](int k) { return held[h].kept[k]; }, result);
+        const auto packs = [&](int k) { return held[h].kept[k]; };
+        if (w < count) ring.template write<kHeldWholeApart>(rows, row, span, tile_of(w), packs, result);
       }
       if (edge_col >= 0) rows.out(row, edge_col) = T(result(A(span.start[edge_col])));
     });

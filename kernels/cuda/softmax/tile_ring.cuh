@@ -67,9 +67,9 @@ struct TileRing {
 
   // Calls f(k) for the thread's packs of a tile that the row has. Nearly all tiles are whole: without a condition on
   // each pack they share one address, and the work of one hides what another waits for.
-  template <typename F>
+  template <bool kWholeApart = true, typename F>
   static GP_DEVICE void for_packs(int left, F f) {
-    if (left > (kTilePacks - 1) * kWarp) {
+    if (kWholeApart && left > (kTilePacks - 1) * kWarp) {
 #pragma unroll
       for (int k = 0; k < kTilePacks; ++k) f(k);
     } else {
@@ -104,13 +104,13 @@ struct TileRing {
   }
 
   // Writes the packs of a tile: source(k), a KeptPack, is the k-th of the thread.
-  template <typename Source, typename Result>
+  template <bool kWholeApart = true, typename Source, typename Result>
   GP_DEVICE void write(const Rows<T>& rows, index_t row, const Span& span, int tile, Source source,
                        const Result& result) const {
     const int left = packs_left(span, tile);
     if (writes_packs(rows, row, span)) {
       T* const target = &rows.out(row, span.col_of(pack_of(tile, 0)));
-      for_packs(left, [&](int k) {
+      for_packs<kWholeApart>(left, [&](int k) {
         A values[kItems];
         source(k).widen(values);
 #pragma unroll

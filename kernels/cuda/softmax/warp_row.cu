@@ -26,7 +26,7 @@ constexpr WarpRowPolicy kWarpRow[] = {
 };
 // Of 16 bits an element.
 constexpr WarpRowPolicy kWarpRowReduced[] = {
-    {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 12}, {256, 2, 1, 128, false, 12},
+    {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 28}, {256, 2, 1, 128, false, 12},
     {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 32},
 };
 template <typename T, int kPolicy>
