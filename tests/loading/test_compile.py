@@ -9,6 +9,7 @@ import pytest
 
 import gpuport
 from gpuport.loading.cuda_options import host_options
+from gpuport.loading.hip_toolchain import find_tools
 from gpuport.loading.options import parse_options
 
 WRITE = "__global__ void write(int* p) {\n  *p = VALUE;\n}\n"
@@ -54,6 +55,26 @@ def test_headers_in_folders(tmp_path: Path) -> None:
     )
     assert value_of(source, include_dirs=[tmp_path / "include"]) == 7
     assert value_of(source, options=[f"-I{tmp_path / 'include'}"]) == 7
+
+
+def test_headers_of_the_source_s_folder_in_angle_brackets(tmp_path: Path) -> None:
+    """They are found behind all others, and translated as well."""
+    (tmp_path / "near.h").write_text("#include <nearer.h>\n")
+    (tmp_path / "nearer.h").write_text(
+        "__device__ inline int shifted(int v) {\n"
+        "  __shared__ int held[1];\n  held[0] = v;\n  return held[0] + 1;\n}\n"
+        "static inline bool is_fine(cudaError_t e) { return e == cudaSuccess; }\n"
+    )
+    (tmp_path / "both.h").write_text("#error the one of the folder is not asked for\n")
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "both.h").write_text("#include <near.h>\n")
+    source = tmp_path / "k.cu"
+    source.write_text("#include <both.h>\n" + WRITE.replace("VALUE", "shifted(VALUE)"))
+    folders, defines = [tmp_path / "include"], {"VALUE": 6}
+    assert value_of(source, include_dirs=folders, defines=defines) == 7
+    if find_tools().clang is None:
+        pytest.skip(f"no HIP compiler is here: {find_tools().reason}")
+    gpuport.load(source, backend="hip", archs=["gfx90a"], include_dirs=folders, defines=defines)
 
 
 def test_headers_that_may_not_be_included(tmp_path: Path) -> None:

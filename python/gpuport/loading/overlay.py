@@ -33,6 +33,7 @@ class Overlay:
         """The overlay before the originals, which hold what was not seen to be included."""
         return [
             *(f"-I{folder}" for folder in (*self.folders, *self.originals)),
+            *("-idirafter", os.path.dirname(self.main)),
             *("-idirafter", os.path.dirname(self.source)),
         ]
 

@@ -112,7 +112,8 @@ def read_project(request: Request) -> Project:
     edges: dict[tuple[str, str], str] = {}
     digest = blake2b(digest_size=32)
     is_complete = True
-    folders = request.folders
+    # The source's own folder comes last, as the compilers are told.
+    folders = [*request.folders, os.path.dirname(request.path)]
     waiting = [(request.path, request.text)]
     while waiting:
         path, text = waiting.pop()
