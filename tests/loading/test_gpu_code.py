@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -87,6 +88,80 @@ def test_the_compiler_tells_the_same_everywhere(compiled: gpuport.loading.Module
     assert variables >= {("bias", 4, 4, (4,)), ("counter", 2, 4, ()), ("other", 2, 4, ())}
     symbols = [k.symbol for k in compiled._record.kernels]
     assert len(set(symbols)) == len(NAMES) + 1  # put has two
+
+
+SPELLED = """\
+#include <unistd.h>
+enum class Mode : unsigned char { kOne, kTwo };
+typedef unsigned long long Wide;
+template <class T, unsigned N> __global__ void k(T* p) { *p = N; }
+template <unsigned N, bool B> __global__ void r(float* p) { *p = N + B; }
+template <class T, size_t N, int M = 3> __global__ void q(T* p) { *p = T(); }
+template <Mode M, char C> __global__ void e(Wide* p) { *p = C; }
+namespace { template <short N> __global__ void hidden(int* p) { *p = N; } }
+__global__ void f(unsigned char* o) { *o = 1; }
+__global__ void f(uchar4* o) { o->x = 1; }
+static __global__ void f(const Wide* o, int) {}
+__global__ void write(int* p) { *p = 1; }  // a function of the C library, too
+__global__ void wrapped(int* p) { *p = 1; }
+void wrapped(int* p, int n) { wrapped<<<n, 1>>>(p); }
+extern "C" __global__ void plain(int* p) { *p = 1; }
+"""
+EXPRESSIONS = [
+    *("k<float, 256>", "k<float, 255u>", "k<Wide, 1>", "r<128, true>", "r<64, 0>", "r<32ul, 0>"),
+    *("q<float, 4>", "q<float, 4, 1>", "q<uint4 *, sizeof(int)>", "e<Mode::kTwo, 'a'>"),
+    *("e<Mode(1), 98>", "hidden<-3>"),
+]
+
+
+@pytest.mark.parametrize(
+    ("backend", "arch"), [("cuda", "sm_80"), ("cuda", "compute_80"), ("hip", "gfx90a")]
+)
+def test_every_kernel_has_its_symbol(backend: str, arch: str) -> None:
+    """However a template argument is spelled; beside overloads of all kinds."""
+    require_compiler(backend)
+    if backend == "cuda" and find_nvcc() is None:
+        pytest.skip("nvcc is not here")
+    module = gpuport.load(SPELLED, backend=backend, archs=[arch], name_expressions=EXPRESSIONS)
+    expected = [
+        ("f", "_Z1fPh"),
+        ("f", r"_Z1fP\w*(?:uchar4|HIP_vector_type)\w*"),
+        ("f", "_ZL?1fPKyi"),
+        ("write", "_Z5writePi"),
+        ("wrapped", "_Z7wrappedPi"),
+        ("plain", "plain"),
+        ("k<float, 256>", "_Z1kIfLj256EEvPT_"),
+        ("k<float, 255u>", "_Z1kIfLj255EEvPT_"),
+        ("k<Wide, 1>", "_Z1kIyLj1EEvPT_"),
+        ("r<128, true>", "_Z1rILj128ELb1EEvPf"),
+        ("r<64, 0>", "_Z1rILj64ELb0EEvPf"),
+        ("r<32ul, 0>", "_Z1rILj32ELb0EEvPf"),
+        ("q<float, 4>", "_Z1qIfLm4ELi3EEvPT_"),
+        ("q<float, 4, 1>", "_Z1qIfLm4ELi1EEvPT_"),
+        ("q<uint4 *, sizeof(int)>", r"_Z1qIP\w+Lm4ELi3EEvPT_"),
+        ("e<Mode::kTwo, 'a'>", "_Z1eIL4Mode1ELc97EEvPy"),
+        ("e<Mode(1), 98>", "_Z1eIL4Mode1ELc98EEvPy"),
+        ("hidden<-3>", r"_ZN\w+6hiddenILsn3EEEvPi"),
+    ]
+    found = [(k.name, k.symbol) for k in module._record.kernels]
+    assert [name for name, _ in found] == [name for name, _ in expected]
+    for (name, symbol), (_, pattern) in zip(found, expected, strict=True):
+        assert re.fullmatch(pattern, symbol), f"{name}: {symbol}"
+
+
+def test_only_the_kernel_that_is_unclear_is_refused() -> None:
+    """Before C++17 the compiler does not tell which of two overloads is which."""
+    if find_nvcc() is None:
+        pytest.skip("nvcc is not here")
+    source = (
+        "#include <cstdint>\n#include <vector>\n__global__ void f(uint8_t* o) { *o = 1; }\n"
+        "__global__ void f(uchar4* o) { o->x = 1; }\n__global__ void kernel(int* o) { *o = 1; }\n"
+    )
+    module = gpuport.load(source, backend="cuda", archs=["sm_80"], options=["-std=c++14"])
+    assert module.kernels == ("f", "kernel")
+    assert module.kernel.signature == "kernel(int*)"
+    with pytest.raises(gpuport.CompileError, match=r"<source>:3: which symbol is f\?.*f\(unsigned"):
+        module["f"]
 
 
 @pytest.mark.parametrize("backend", ["cuda", "hip"])

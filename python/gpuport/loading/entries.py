@@ -7,7 +7,7 @@ what they name.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from gpuport.loading.signature import (
     KernelSource,
     find_globals,
     find_kernels,
+    host_functions,
     kernel_macros,
 )
 from gpuport.loading.sources import ProjectFile
@@ -39,6 +40,7 @@ class KernelEntry:
     scope: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     asked_for: str = ""  # the name expression
+    place: str = ""  # file and line
 
     @property
     def qualified(self) -> str:
@@ -67,6 +69,7 @@ def find_entries(files: Iterable[ProjectFile], expressions: Sequence[str]) -> En
     variables: list[GlobalSource] = []
     files = list(files)
     macros = {name for file in files for name in kernel_macros(file.source)}
+    hosts = {name for file in files for name in host_functions(file.source, macros)}
     for file in files:
         for kernel in find_kernels(file.source, macros):
             kernels.append(replace(kernel, conditions=file.conditions + kernel.conditions))
@@ -78,13 +81,13 @@ def find_entries(files: Iterable[ProjectFile], expressions: Sequence[str]) -> En
             "Name it in name_expressions"
         )
     return Entries(
-        tuple(_kernel_entries(kernels, expressions)),
+        tuple(_kernel_entries(kernels, expressions, hosts)),
         tuple(GlobalEntry(i, v) for i, v in enumerate(dict.fromkeys(variables))),
     )
 
 
 def _kernel_entries(
-    kernels: Sequence[KernelSource], expressions: Sequence[str]
+    kernels: Sequence[KernelSource], expressions: Sequence[str], hosts: Collection[str]
 ) -> Iterable[KernelEntry]:
     chosen: dict[tuple[object, ...], KernelSource] = {}
     for kernel in kernels:
@@ -101,7 +104,7 @@ def _kernel_entries(
         if not any(names) and expression != kernel.name:  # an instantiation may leave them out
             template = _named(kernels, kernel.qualified)
             names = template.parameters if template else names
-        if count[kernel.scope, kernel.expression] > 1:
+        if count[kernel.scope, kernel.expression] > 1 or kernel.expression in hosts:
             expression = f"static_cast<void (*)({', '.join(kernel.types)})>({expression})"
         yield KernelEntry(
             number,
@@ -111,6 +114,7 @@ def _kernel_entries(
             kernel.types,
             kernel.scope,
             kernel.conditions,
+            place=kernel.place,
         )
         number += 1
     for asked in expressions:
@@ -122,6 +126,7 @@ def _kernel_entries(
             named.parameters if named else (),
             named.types if named else (),
             asked_for=asked,
+            place=named.place if named else "",
         )
         number += 1
 
@@ -160,6 +165,7 @@ def device_tail(entries: Entries) -> Iterator[str]:
         # A compiler that also sees the host's half instantiates what that half uses.
         line = (
             f"GPUPORT_PARAMETERS({entry.number}, __device__, {entry.expression}) "
+            f"GPUPORT_SYMBOL({entry.number}, {entry.expression}) "
             f"GPUPORT_USE({entry.number}, {entry.expression})"
         )
         yield from wrapped(entry.scope, entry.conditions, line)

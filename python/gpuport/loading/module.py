@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gpuport import _launcher
 from gpuport._dtypes import ALL
 from gpuport.device_array import DeviceArray
+from gpuport.errors import CompileError
 from gpuport.loading.arrays import NUMPY_DTYPES, SCALARS, element_of
 from gpuport.loading.compiled_only import CompiledOnly
 from gpuport.loading.records import KernelRecord, ModuleRecord
@@ -193,7 +194,10 @@ class Module:
         return tuple(dict.fromkeys(kernel.name for kernel in self._record.kernels))
 
     def get_function(self, name: str) -> AnyKernel:
-        """The kernel of a name, a name expression or a signature, or AttributeError."""
+        """The kernel of a name, a name expression or a signature, or AttributeError.
+
+        CompileError where the compiled code does not tell overloads apart.
+        """
         found = self._kernels.get(name)
         if found is None:
             found = self._kernels[name] = self._make(name)
@@ -216,6 +220,9 @@ class Module:
                 f"the module has no kernel {name!r}; it has {names} "
                 "(a template is compiled where name_expressions ask for it)"
             )
+        for record in records:
+            if record.unclear:
+                raise CompileError(record.unclear)
         if isinstance(self._code, CompiledOnly):
             return UnavailableKernel(records[0], self._code)
         kernels = [Kernel(record, self._code) for record in records]

@@ -22,11 +22,15 @@ class Parameter(NamedTuple):
 
 
 class KernelRecord(NamedTuple):
-    """A kernel. `name` is how it is asked for, `symbol` how the binary calls it."""
+    """A kernel. `name` is how it is asked for, `symbol` how the binary calls it.
+
+    `unclear` says why nobody knows the symbol.
+    """
 
     name: str
     symbol: str
     parameters: tuple[Parameter, ...]
+    unclear: str = ""
 
     @property
     def signature(self) -> str:
@@ -57,8 +61,8 @@ class ModuleRecord(NamedTuple):
         kernels, variables, compiler, files = data
         return cls(
             tuple(
-                KernelRecord(name, symbol, tuple(Parameter(*p) for p in parameters))
-                for name, symbol, parameters in kernels
+                KernelRecord(name, symbol, tuple(Parameter(*p) for p in parameters), unclear)
+                for name, symbol, parameters, unclear in kernels
             ),
             tuple(
                 GlobalRecord(name, symbol, kind, size, tuple(shape))

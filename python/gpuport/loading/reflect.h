@@ -171,13 +171,34 @@ __host__ __device__ constexpr auto gpuport_element_table() {
   return gpuport::reflect::make_element<T>();
 }
 
+// The type of a pointer to a kernel. A function of the C library of the same name, as `write`, returns something.
+template <typename... Types>
+auto gpuport_kernel(void (*)(Types...)) -> void (*)(Types...);
+
 // The kernel is an expression of function type, or a pointer to one.
-#define GPUPORT_PARAMETERS(number, specifiers, ...)                                                               \
-  extern "C" {                                                                                                    \
-  extern specifiers decltype(::gpuport_parameters_table<decltype(+(__VA_ARGS__))>()) gpuport_parameters_##number; \
-  specifiers decltype(::gpuport_parameters_table<decltype(+(__VA_ARGS__))>()) gpuport_parameters_##number =       \
-      ::gpuport_parameters_table<decltype(+(__VA_ARGS__))>();                                                     \
+#define GPUPORT_PARAMETERS(number, specifiers, ...)                                                        \
+  extern "C" {                                                                                             \
+  extern specifiers decltype(::gpuport_parameters_table<decltype(::gpuport_kernel(__VA_ARGS__))>())        \
+      gpuport_parameters_##number;                                                                         \
+  specifiers decltype(::gpuport_parameters_table<decltype(::gpuport_kernel(__VA_ARGS__))>())               \
+      gpuport_parameters_##number = ::gpuport_parameters_table<decltype(::gpuport_kernel(__VA_ARGS__))>(); \
   }
+
+// A symbol of device code with the kernel's own inside: so the compiler itself says which instantiation or overload an
+// expression names. Before C++17 a cast is no template argument.
+#if __cplusplus >= 201703L
+template <unsigned kNumber, typename Kernel, Kernel kKernel>
+__device__ char gpuport_kernel_symbol = 1;
+#define GPUPORT_SYMBOL(number, ...)                                                                \
+  extern "C" {                                                                                     \
+  extern __device__ char* gpuport_symbol_##number;                                                 \
+  __device__ char* gpuport_symbol_##number =                                                       \
+      &::gpuport_kernel_symbol<number, decltype(::gpuport_kernel(__VA_ARGS__)),                    \
+                               static_cast<decltype(::gpuport_kernel(__VA_ARGS__))>(__VA_ARGS__)>; \
+  }
+#else
+#define GPUPORT_SYMBOL(number, ...)
+#endif
 
 // The variable's element, in the place of a pointer to it.
 #define GPUPORT_ELEMENT(number, specifiers, variable)                                                 \
@@ -190,5 +211,7 @@ __host__ __device__ constexpr auto gpuport_element_table() {
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)
 #define GPUPORT_USE(number, ...)
 #else
-#define GPUPORT_USE(number, ...) __attribute__((used)) static auto gpuport_use_##number = +(__VA_ARGS__);
+#define GPUPORT_USE(number, ...)                           \
+  __attribute__((used)) static auto gpuport_use_##number = \
+      static_cast<decltype(::gpuport_kernel(__VA_ARGS__))>(__VA_ARGS__);
 #endif

@@ -17,6 +17,10 @@ from gpuport.loading.records import GlobalRecord, KernelRecord, Parameter
 _RECORD = Struct("<BBBxIII")
 
 
+# What GPUPORT_SYMBOL leaves: a kernel's number, and its name at the end.
+_TOLD = re.compile(r"\bgpuport_kernel_symbol<(\d+)u?,.*>\Z", re.DOTALL)
+
+
 def _unpack(data: bytes) -> list[tuple[int, ...]]:
     # A kernel without parameters has one record of size 0, since no array can be empty.
     return [record for record in _RECORD.iter_unpack(data) if record[3]]
@@ -91,14 +95,23 @@ def device_records(
 ) -> tuple[tuple[KernelRecord, ...], tuple[GlobalRecord, ...]]:
     """The kernels and variables of device code; `names` are the symbols that a compiler told."""
     readable = demangled(s for s in tables.symbols if not s.startswith(("gpuport_", ".")))
+    told = {m[1]: name for name in readable.values() if (m := _TOLD.search(name))}
+    readable = {s: name for s, name in readable.items() if not _TOLD.search(name)}
     kernels = []
     for entry in entries.kernels:
         parameters = tables.parameters(
             f"gpuport_parameters_{entry.number}", entry.parameters, entry.types
         )
         if parameters is not None:
-            symbol = names.get(entry.qualified) or _kernel_symbol(entry, readable)
-            kernels.append(KernelRecord(entry.name, symbol, parameters))
+            symbol = names.get(entry.qualified) or _told_symbol(
+                told.get(str(entry.number), ""), readable
+            )
+            unclear = ""
+            if not symbol:
+                symbol, unclear = _kernel_symbol(entry, readable)
+            if unclear and entry.asked_for:
+                raise CompileError(unclear)
+            kernels.append(KernelRecord(entry.name, symbol, parameters, unclear))
     variables = []
     for variable in entries.globals:
         records = tables.records(f"gpuport_element_{variable.number}")
@@ -135,8 +148,19 @@ def _split(name: str) -> tuple[str, str]:
     return plain, ""
 
 
-def _kernel_symbol(entry: KernelEntry, readable: Mapping[str, str]) -> str:
-    """The symbol of a kernel by its readable name: the same template arguments, then parameters."""
+def _told_symbol(told: str, readable: Mapping[str, str]) -> str:
+    """The symbol whose readable name is the last template argument of `gpuport_kernel_symbol`."""
+    for symbol, name in readable.items():
+        if told.endswith((f", &{name}>", f", &({name})>", f", {name}>", f", ({name})>")):
+            return symbol
+    return ""
+
+
+def _kernel_symbol(entry: KernelEntry, readable: Mapping[str, str]) -> tuple[str, str]:
+    """The symbol of a kernel by its readable name: the same template arguments, then parameters.
+
+    Or why it is unclear.
+    """
     wanted = _plain(entry.asked_for or entry.name).lstrip("&")
     base = wanted.partition("<")[0]
     found = {s: _split(name) for s, name in readable.items()}
@@ -152,12 +176,12 @@ def _kernel_symbol(entry: KernelEntry, readable: Mapping[str, str]) -> str:
             if parts[1].replace("const", "").replace(",", "") == types.replace(",", "")
         }
     if len(found) != 1:
-        names = ", ".join(sorted(readable.values()))
-        raise CompileError(
-            f"which symbol is {entry.name}? The compiled code has {names}; NVRTC tells, and nvcc "
-            "does where the template arguments are spelled as the compiler spells them"
+        names = ", ".join(sorted(readable[s] for s in found) or sorted(readable.values()))
+        return "", (
+            f"{entry.place or entry.name}: which symbol is {entry.name}? The compiled code has "
+            f"{names}; C++17 or newer tells them apart"
         )
-    return next(iter(found))
+    return next(iter(found)), ""
 
 
 def _variable_symbol(qualified: str, readable: Mapping[str, str]) -> str | None:

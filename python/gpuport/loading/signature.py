@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpuport.translate.brackets import closing, closing_angle, skip_blank
 from gpuport.translate.source import Source
@@ -16,6 +16,7 @@ from gpuport.translate.tokens import without_comments
 
 _KERNEL = re.compile(r"\b__global__\b")
 _OBJECT_MACRO = re.compile(r"[ \t]*([A-Za-z_]\w*)(?![\w(])")
+_VOID_FUNCTION = re.compile(r"\bvoid\s+([A-Za-z_]\w*)\s*\(")
 _VARIABLE = re.compile(r"\b(?:__device__|__constant__|__managed__)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LAST_WORD = re.compile(r"[A-Za-z_]\w*\s*\Z")
@@ -45,6 +46,7 @@ class KernelSource:
     types: tuple[str, ...]
     is_template: bool  # one that the source does not instantiate here
     conditions: tuple[str, ...]  # the preprocessor lines that it stands under
+    place: str = field(default="", compare=False)  # file and line
 
     @property
     def qualified(self) -> str:
@@ -100,7 +102,17 @@ def find_kernels(source: Source, macros: Collection[str] = ()) -> Iterator[Kerne
             # `template <typename T>` but neither `template <>` nor `template __global__`.
             template is not None and template[1] is not None and template[2] is None,
             conditions_at(source, match.start()),
+            f"{source.name}:{source.position(match.start())[0]}",
         )
+
+
+def host_functions(source: Source, macros: Collection[str] = ()) -> Iterator[str]:
+    """The names of functions that return nothing, as a kernel, and are none."""
+    kernel = re.compile(rf"\b(?:{'|'.join(['__global__', *macros])})\b")
+    for match in _VOID_FUNCTION.finditer(source.live):
+        start = _declaration_start(source, match.start())
+        if not kernel.search(source.live, start, match.start()):
+            yield match[1]
 
 
 def find_globals(source: Source) -> Iterator[GlobalSource]:
