@@ -35,6 +35,8 @@ def variables(text: str) -> list[str]:
         ),
         ("__global__ void __launch_bounds__(256, 2) k(int n) {}", "k", {"n": "int"}),
         ("__launch_bounds__(256) __global__ void k(int n) {}", "k", {"n": "int"}),
+        ("__global__ void __launch_bounds__(256) noexcept_k(int x);", "noexcept_k", {"x": "int"}),
+        ("__global__ void k(constant x, structure s);", "k", {"x": "constant", "s": "structure"}),
         ("__global__ __attribute__((noinline)) void k(int n) {}", "k", {"n": "int"}),
         ("__global__ BOUNDS(1, 2) void k(int n) {}", "k", {"n": "int"}),
         ("__global__ void\nk /* a, b */ (int n, // (\n int m)\n{}", "k", {"n": "int", "m": "int"}),
@@ -125,6 +127,13 @@ def test_conditions() -> None:
         ("__global__ void k() { __device__ int x; }", []),
         ("#define D __device__\nstruct S { __device__ int f(); int x; };", []),
         ("__device__ auto g = [] { return 1; };", ["g"]),
+        ("__constant__ float const_array[32];", ["const_array"]),
+        (
+            "__device__ int static_count, inline_, volatile_flag[2];",
+            ["static_count", "inline_", "volatile_flag"],
+        ),
+        ("__device__ const Constants constants;", ["constants"]),
+        ("__constant__ int operator_table[4], externals = 1;", ["operator_table", "externals"]),
     ],
 )
 def test_variables(text: str, names: list[str]) -> None:

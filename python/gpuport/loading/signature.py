@@ -20,6 +20,7 @@ _VOID_FUNCTION = re.compile(r"\bvoid\s+([A-Za-z_]\w*)\s*\(")
 _VARIABLE = re.compile(r"\b(?:__device__|__constant__|__managed__)\b")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LAST_WORD = re.compile(r"[A-Za-z_]\w*\s*\Z")
+_BEHIND_PARAMETERS = re.compile(r"(?:noexcept|requires)\b")
 _NAMESPACE = re.compile(r"\b(?:inline\s+)?namespace\b([\w\s:]*)\Z")
 _EXTERN = re.compile(r"\bextern\s*\" *\"\s*\Z")
 _TEMPLATE = re.compile(r"\s*(?:extern\s+)?template\b(\s*<)?(\s*>)?")
@@ -29,8 +30,8 @@ _BUILTIN = frozenset({
 })  # fmt: skip
 # What may stand between the type and the name of a declaration, beside declarators.
 _QUALIFIER = re.compile(
-    r"\b(?:__device__|__constant__|__managed__|static|extern|inline|const|constexpr|volatile|"
-    r"__align__\s*\([^)]*\)|alignas\s*\([^)]*\)|__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\])\s*",
+    r"(?:\b(?:__device__|__constant__|__managed__|static|extern|inline|const|constexpr|volatile)\b|"
+    r"\b__align__\s*\([^)]*\)|\balignas\s*\([^)]*\)|\b__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\])\s*",
     re.DOTALL,
 )
 
@@ -138,7 +139,7 @@ def _variables(text: str) -> Iterator[str]:
     for first, last in _parts(plain, 0, len(plain)):
         piece = plain[first:last]
         piece = re.split(r"[=\[{]", piece, maxsplit=1)[0]
-        if "(" in piece or "operator" in piece:
+        if "(" in piece or re.search(r"\boperator\b", piece):
             return  # a function
         word = _LAST_WORD.search(piece)
         if word is not None and not (
@@ -164,9 +165,7 @@ def _declarator(code: str, at: int) -> tuple[str, str, int, int] | None:
             if close < 0:
                 return None
             after = skip_blank(code, close + 1, len(code))
-            if code[after : after + 1] in ("{", ";") or code.startswith(
-                ("noexcept", "requires"), after
-            ):
+            if code[after : after + 1] in ("{", ";") or _BEHIND_PARAMETERS.match(code, after):
                 return name, expression, at, close
             at = close + 1  # an attribute, as __launch_bounds__(256)
     return None
@@ -201,7 +200,7 @@ def _parameter(text: str) -> tuple[str, str]:
     # A lone word is a type, and so is `unsigned int`.
     if not before or name in _BUILTIN or name.startswith("__restrict") or before.endswith("::"):
         return "", _type(text)
-    if re.fullmatch(r"(?:const|volatile|struct|enum|class|typename|\s)+", before):
+    if re.fullmatch(r"(?:\b(?:const|volatile|struct|enum|class|typename)\b|\s)+", before):
         return "", _type(text)
     rest = array.group().partition("]")[2].strip() if array else ""  # of more dimensions than one
     pointer = f" (*){rest}" if rest else " *" if array else ""
