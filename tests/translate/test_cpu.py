@@ -66,6 +66,11 @@ def rules(source: str) -> list[str]:
             "GPUPORT_SIMT_LAUNCH((k), 1 /* blocks, all */, // and\n   2)();",
         ),
         ("k<\\\n<<1, 2>>\\\n>();", "GPUPORT_SIMT_LAUNCH((k), \\\n1, 2)\\\n();"),
+        ("k << <1, 2 >> >(x);", "GPUPORT_SIMT_LAUNCH((k) ,1, 2 ) (x);"),
+        ("k<A<B> ><< <1, v<A<int>> >> >();", "GPUPORT_SIMT_LAUNCH((k<A<B> >), 1, v<A<int>> ) ();"),
+        ("k<A<B<int> > ><< <1, 2>>>();", "GPUPORT_SIMT_LAUNCH((k<A<B<int> > >), 1, 2)();"),
+        ("k<<<n >> 1, v<int> >> \n> ();", "GPUPORT_SIMT_LAUNCH((k), n >> 1, v<int> ) \n ();"),
+        ("my_operator<<<1, 2>>>();", "GPUPORT_SIMT_LAUNCH((my_operator), 1, 2)();"),
         (
             "k<<<1, 2>>>(j<<<3, 4>>>());",
             "GPUPORT_SIMT_LAUNCH((k), 1, 2)(GPUPORT_SIMT_LAUNCH((j), 3, 4)());",
@@ -78,7 +83,12 @@ def test_launches(cuda: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["int z = a << b >> c;", "operator<<<T>(os, x);", "A<B<C<int>>> x;", "x <<= 2; y >>= 3;"],
+    [
+        "int z = a << b >> c;",
+        "operator<<<T>(os, x); operator<< <T>(os, x);",
+        "A<B<C<int>>> x; A<B<C<int>> > y;",
+        "x <<= 2; y >>= 3;",
+    ],
 )
 def test_no_launches(text: str) -> None:
     assert cpu(text) == text

@@ -250,6 +250,14 @@ def test_macros_with_launches_and_continued_lines() -> None:
     assert hipify(source).text == expected
 
 
+def test_a_launch_with_blanks_in_its_chevrons() -> None:
+    source = "f(1 <<2, v<B<int>> {});\nk << <cudaSuccess, v<A<int> > >> >(x);\nk<<<1, 2>>\n  >();\n"
+    expected = (
+        "f(1 <<2, v<B<int>> {});\nk <<< hipSuccess, v<A<int> > >>> (x);\nk<<<1, 2>>>\n  ();\n"
+    )
+    assert hipify(source).text == expected
+
+
 def test_what_the_header_of_our_own_gives_is_a_warning() -> None:
     text, findings = hipify("a = __ldcs(p);\n__trap();\nown::__trap();\n__ldcv(p);\n", strict=False)
     assert text == "a = __ldcs(p);\n__trap();\nown::__trap();\n__ldcv(p);\n"

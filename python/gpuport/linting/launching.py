@@ -31,7 +31,7 @@ def unchecked(unit: Unit) -> list[tuple[int, int, str]]:
     found = []
     live = unit.source.live
     for launch in unit.launches:
-        if not _checked_after(unit, launch.close):
+        if not _checked_after(unit, launch.close[0]):
             name = live[slice(*launch.kernel)].split("<")[0].strip()
             message = f"nothing checks whether the launch of '{name}' succeeded"
             found.append((launch.kernel[0], len(name), message))

@@ -30,7 +30,7 @@ def _rewrite_launch(source: Source, launch: Launch) -> None:
     if empty is not None or not (2 <= count <= 4 or one):
         source.report(
             "launch-arguments",
-            launch.open,
+            launch.open[0],
             "an empty launch argument"
             if empty is not None
             else f"a launch with {count} configuration arguments",
@@ -41,11 +41,12 @@ def _rewrite_launch(source: Source, launch: Launch) -> None:
     start, end = launch.kernel
     source.replace(start, start, "GPUPORT_SIMT_LAUNCH((")
     source.replace(end, end, ")")
-    source.replace(launch.open, launch.open + 3, ", " if launch.open == end else ",")
+    source.replace(*launch.open, ", " if launch.open[0] == end else ",")
     for first, last in launch.arguments:
         if has_bare_comma(code, first, last):
             first = skip_blank(code, first, last)
             last = skip_blank_back(code, last, first)
             source.replace(first, first, "(")
             source.replace(last, last, ")")
-    source.replace(launch.close, launch.close + 3, ")")
+    # Blanks stay: a line's end may be among them.
+    source.replace(*launch.close, ")" + code[slice(*launch.close)].replace(">", ""))

@@ -7,6 +7,7 @@ import re
 from .assembly import report_assembly
 from .brackets import closing
 from .findings import WARNING
+from .launches import tighten_launches
 from .names import NameTable
 from .namespaces import translate_namespaces
 from .scopes import declares_member, is_member, qualifier
@@ -65,6 +66,7 @@ def translate(source: Source, names: NameTable) -> None:
     translate_namespaces(source, names)
     if "alignas" in code:
         _move_alignas(source)
+    tighten_launches(source)
     report_assembly(source)
     _report_constructs(source)
 

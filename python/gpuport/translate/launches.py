@@ -17,7 +17,11 @@ from .brackets import (
 )
 from .source import Source
 
-_OPEN = re.compile("<<<")
+# nvcc takes a blank in front of the last `<` on its line and in front of the last `>`.
+_OPEN = re.compile(r"<<[ \t]*<")
+_CLOSE = re.compile(r">>[ \t\r\n\f\v\\]*>")
+_LOOSE = re.compile(r"<<[ \t]+<|>>[ \t\r\n\f\v\\]+>")
+_OPERATOR = re.compile(r"(?<![\w$])operator\Z", re.ASCII)
 _NAME_BACK = re.compile(r"[\w$\x80-\xff]+\Z", re.ASCII)
 _MACRO_HEAD = re.compile(r"[ \t]*\w+(?:\([^()]*\))?", re.ASCII)
 # What may stand in front of a parenthesis without being called, or in front of a kernel without
@@ -34,8 +38,8 @@ class Launch(NamedTuple):
     """Where a launch has its kernel, its `<<<` and `>>>`, and each of its arguments."""
 
     kernel: tuple[int, int]
-    open: int
-    close: int
+    open: tuple[int, int]
+    close: tuple[int, int]
     arguments: list[tuple[int, int]]
 
 
@@ -55,10 +59,11 @@ def find_launches(source: Source) -> Iterator[Launch]:
             continue
         start, end = _bounds(source, at)
         kernel_end = skip_blank_back(code, at, start)
-        if code.endswith("operator", start, kernel_end):
+        if _OPERATOR.search(code, max(start, kernel_end - 20), kernel_end):
             continue  # operator<< with template arguments
-        close = _closing_chevrons(code, at + 3, end)
-        if close < 0:
+        first = match.end()
+        close = _closing_chevrons(code, first, end)
+        if close is None:
             source.report(
                 "launch-incomplete",
                 at,
@@ -69,7 +74,7 @@ def find_launches(source: Source) -> Iterator[Launch]:
             continue
         start = max(start, done)
         kernel_start = _kernel_start(code, max(start, kernel_end), start)
-        done = close + 3
+        done = close[1]
         if code[skip_blank_back(code, kernel_start, start) - 1 : kernel_start].startswith("<"):
             source.report(
                 "launch-unclear",
@@ -88,7 +93,7 @@ def find_launches(source: Source) -> Iterator[Launch]:
                 length=3,
             )
             continue
-        if not code[at + 3 : close].strip(BLANK):
+        if not code[first : close[0]].strip(BLANK):
             source.report(
                 "launch-arguments",
                 at,
@@ -97,7 +102,22 @@ def find_launches(source: Source) -> Iterator[Launch]:
                 length=3,
             )
             continue
-        yield Launch((kernel_start, kernel_end), at, close, split(code, at + 3, close))
+        yield Launch((kernel_start, kernel_end), match.span(), close, split(code, first, close[0]))
+
+
+def tighten_launches(source: Source) -> None:
+    """Take the blanks out of `<< <` and `>> >`, which only nvcc takes for a launch's."""
+    if _LOOSE.search(source.live) is None:
+        return
+    findings = list(source.findings)  # what a launch has wrong is for its compiler to say
+    for launch in find_launches(source):
+        for start, end in (launch.open, launch.close):
+            if end - start > 3:
+                chevron = source.code[start]
+                source.replace(
+                    start, end, 3 * chevron + source.live[start:end].replace(chevron, "")
+                )
+    source.findings[:] = findings
 
 
 def _bounds(source: Source, at: int) -> tuple[int, int]:
@@ -112,26 +132,26 @@ def _bounds(source: Source, at: int) -> tuple[int, int]:
     return start, directive.end
 
 
-def _closing_chevrons(code: str, start: int, end: int) -> int:
-    """The offset of the `>>>` of a launch whose configuration starts at `start`, or -1."""
+def _closing_chevrons(code: str, start: int, end: int) -> tuple[int, int] | None:
+    """The range of the `>>>` of a launch whose configuration starts at `start`."""
     at = start
     while at < end:
         c = code[at]
         if c in "([{":
             at = closing(code, at, end)
             if at < 0:
-                return -1
+                return None
         elif c in ")]};":
-            return -1
+            return None
         elif c == "<":
-            if code.startswith("<<<", at):
-                return -1  # another launch, before this one ends
+            if _OPEN.match(code, at):
+                return None  # another launch, before this one ends
             close = _template_close(code, at, end)
             at = close if close >= 0 else at
-        elif c == ">" and code.startswith(">>>", at):
-            return at
+        elif c == ">" and (match := _CLOSE.match(code, at, end)):
+            return match.span()
         at += 1
-    return -1
+    return None
 
 
 def _template_close(code: str, opener: int, end: int) -> int:
@@ -150,9 +170,8 @@ def _template_close(code: str, opener: int, end: int) -> int:
 
 
 def _has_chevrons(code: str, start: int, end: int) -> bool:
-    at = code.find(">>>", start, end)
     stop = code.find(";", start, end)
-    return at >= 0 and (stop < 0 or at < stop)
+    return _CLOSE.search(code, start, stop if stop >= 0 else end) is not None
 
 
 def _kernel_start(code: str, end: int, limit: int) -> int:
