@@ -60,8 +60,51 @@ __global__ void k(const float4* x, float4* out, long long* least, double* d) {
   __nanosleep(100);
 }
 """
+GROUPS = """\
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;
+struct Pair { int key; double value; bool flag; };
+__device__ int any_group(cg::thread_group g, int* x) {
+  x[g.thread_rank()] = g.size();
+  g.sync();
+  return x[g.num_threads() - 1];
+}
+template <unsigned kSize>
+__device__ float tile_sum(cg::thread_block_tile<kSize> tile, float v) {
+  return cg::reduce(tile, v, cg::plus<float>()) + cg::reduce(tile, v, cg::greater<float>{}) +
+         cg::inclusive_scan(tile, v) + cg::exclusive_scan(tile, v, cg::plus<float>());
+}
+__global__ void k(uint4* p, Pair* pairs, int* x, float* f, unsigned long long* bits) {
+  cg::thread_block block = cg::this_thread_block();
+  cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+  auto tile = cg::tiled_partition<8>(warp);
+  cg::thread_block_tile<1, cg::thread_block> alone = cg::tiled_partition<1>(block);
+  const unsigned i = block.thread_rank();
+  p[i] = warp.shfl_xor(warp.shfl(p[i], 3), 1);
+  pairs[i] = tile.shfl_down(warp.shfl_up(pairs[i], 1), 2);
+  f[i] = tile_sum<32>(warp, f[i]) + tile_sum<8>(tile, f[i]) + alone.meta_group_rank();
+  x[i] = warp.meta_group_rank() + tile.meta_group_size() + warp.any(x[i] > 2) + tile.all(x[i]);
+  bits[i] = warp.ballot(x[i]) + tile.match_any(x[i]) + any_group(block, x) + any_group(tile, x);
+  if (i % 3 == 0) {
+    cg::coalesced_group active = cg::coalesced_threads();
+    p[i] = active.shfl(p[i], 0);
+    x[i] = cg::reduce(active, x[i], cg::bit_or<int>()) + cg::reduce(active, x[i], cg::less<int>());
+    bits[i] += active.ballot(x[i]) + cg::binary_partition(active, x[i] > 1).size();
+    x[i] += cg::tiled_partition(active, 4).thread_rank() + any_group(active, x);
+    x[i] += cg::labeled_partition(active, x[i]).meta_group_size();
+  }
+  any_group(cg::tiled_partition(block, 16), x);
+  cg::grid_group grid = cg::this_grid();
+  if (grid.is_valid()) cg::sync(grid);
+  x[grid.thread_rank()] = grid.size() + grid.num_blocks() + block.group_index().x;
+}
+"""
 SOURCES = pytest.mark.parametrize(
-    "source", [SUM, COMPACT, VOTES, REST], ids=["sum", "compact", "votes", "rest"]
+    "source",
+    [SUM, COMPACT, VOTES, REST, GROUPS],
+    ids=["sum", "compact", "votes", "rest", "groups"],
 )
 
 

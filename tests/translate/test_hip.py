@@ -146,7 +146,7 @@ def test_a_header_that_hip_has_built_in_becomes_a_comment() -> None:
         ("__dadd_ru(a, b);", "no-hip-name"),
         ("__nv_bfloat16 x;", "no-hip-name"),
         ("cub::DeviceFor::Bulk(n, op);", "no-hip-name"),
-        ("namespace g = cooperative_groups; g::reduce(t, v, p);", "no-hip-name"),
+        ("namespace g = cooperative_groups; g::memcpy_async(t, v, p, 4);", "no-hip-name"),
         ("x = cooperative_groups::this_cluster();", "no-hip-name"),
         ("#if __CUDACC_VER_MAJOR__ > 11\n#endif", "no-hip-name"),
         ("#if CUDART_VERSION >= 12000\n#endif", "no-hip-name"),
@@ -248,6 +248,17 @@ def test_macros_with_launches_and_continued_lines() -> None:
     )
     expected = source.replace("cudaError_t", "hipError_t").replace("cudaSuccess", "hipSuccess")
     assert hipify(source).text == expected
+
+
+def test_a_header_that_our_own_stands_for_becomes_a_comment_and_a_warning() -> None:
+    text, findings = hipify(
+        "# include <cooperative_groups/reduce.h>\ncooperative_groups::reduce(t, 1);\n"
+    )
+    assert text == (
+        "/* # include <cooperative_groups/reduce.h> is a part of gpuport_hip.h */\n"
+        "cooperative_groups::reduce(t, 1);\n"
+    )
+    assert [(f.rule, f.severity, f.line) for f in findings] == [("compat-header", "warning", 1)]
 
 
 def test_a_launch_with_blanks_in_its_chevrons() -> None:

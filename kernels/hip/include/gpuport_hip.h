@@ -12,4 +12,7 @@
 
 #include "gpuport_hip/matching.h"
 #include "gpuport_hip/memory.h"
+#if !defined(__HIPCC_RTC__) && !defined(HIP_INCLUDE_HIP_AMD_DETAIL_HIP_COOPERATIVE_GROUPS_H)
+#include "gpuport_hip/group_reduce.h"
+#endif
 #endif

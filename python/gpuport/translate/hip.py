@@ -8,7 +8,7 @@ from .assembly import report_assembly
 from .brackets import closing
 from .findings import WARNING
 from .launches import tighten_launches
-from .names import NameTable
+from .names import COMPAT, NameTable
 from .namespaces import translate_namespaces
 from .scopes import declares_member, is_member, qualifier
 from .source import Source
@@ -79,9 +79,11 @@ def _translate_headers(source: Source, names: NameTable) -> None:
             if new != header.name:
                 source.replace(start + 1, end - 1, new)
         elif header.name in names.dropped_headers:
-            line = source.code.rfind("#", 0, start)
-            source.replace(line, line, "/* ")
-            source.replace(end, end, " is a part of hip/hip_runtime.h */")
+            _drop_header(source, start, end, "hip/hip_runtime.h")
+        elif header.name in names.compat_headers:
+            _drop_header(source, start, end, "gpuport_hip.h")
+            message = f"'{header.name}': {COMPAT}"
+            source.report("compat-header", start, message, "", severity=WARNING, length=end - start)
         elif names.is_unsupported_header(header.name):
             source.report(
                 "no-hip-header",
@@ -96,6 +98,12 @@ def _translate_headers(source: Source, names: NameTable) -> None:
         new = _hip_header(names, header.name)
         if new is not None and new != header.name:
             source.replace(header.start + 1, header.start + 1 + len(header.name), new)
+
+
+def _drop_header(source: Source, start: int, end: int, home: str) -> None:
+    line = source.code.rfind("#", 0, start)
+    source.replace(line, line, "/* ")
+    source.replace(end, end, f" is a part of {home} */")
 
 
 def _hip_header(names: NameTable, name: str) -> str | None:

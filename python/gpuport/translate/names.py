@@ -46,6 +46,7 @@ class NameTable:
         self.plain: set[str] = set()
         self.headers: dict[str, str] = {}
         self.dropped_headers: set[str] = set()
+        self.compat_headers: set[str] = set()
         self.unsupported_headers: set[str] = set()
         self._header_patterns: list[str] = []
         self.unsupported_namespaces: set[str] = set()
@@ -63,6 +64,7 @@ class NameTable:
                 self.headers[name] = hip
         for kind, known in (
             ("dropped", self.dropped_headers),
+            ("compat", self.compat_headers),
             ("unsupported", self.unsupported_headers),
         ):
             group = table.get("headers", {}).get(kind, {})
@@ -104,6 +106,7 @@ class NameTable:
     def _forget_header(self, name: str) -> None:
         self.headers.pop(name, None)
         self.dropped_headers.discard(name)
+        self.compat_headers.discard(name)
         self.unsupported_headers.discard(name)
 
     def meaning(self, name: str) -> Meaning | None:
