@@ -149,6 +149,25 @@ def test_every_kernel_has_its_symbol(backend: str, arch: str) -> None:
         assert re.fullmatch(pattern, symbol), f"{name}: {symbol}"
 
 
+MANAGED = """
+__device__ __managed__ int counter;
+__managed__ float table[2][3];
+__constant__ unsigned char flags[5];
+__global__ void k(float* p) { atomicAdd(&counter, flags[0]); *p = table[1][2]; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "archs"), [("cpu", ()), ("cuda", ("sm_80",)), ("hip", ("gfx90a",))]
+)
+def test_managed_variables(backend: str, archs: tuple[str, ...]) -> None:
+    require_compiler(backend)
+    record = gpuport.load(MANAGED, backend=backend, archs=archs)._record
+    variables = {(v.name, v.kind, v.element_size, v.shape) for v in record.globals}
+    expected = {("counter", 2, 4, ()), ("table", 4, 4, (2, 3)), ("flags", 3, 1, (5,))}
+    assert variables == expected
+
+
 def test_only_the_kernel_that_is_unclear_is_refused() -> None:
     """Before C++17 the compiler does not tell which of two overloads is which."""
     if find_nvcc() is None:

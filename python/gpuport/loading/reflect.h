@@ -152,6 +152,9 @@ struct ElementOf<T[kCount]> {
 };
 
 template <typename T>
+struct ElementOf<T&> : ElementOf<T> {};
+
+template <typename T>
 __host__ __device__ constexpr Table<1 + ElementOf<T>::kRank> make_element() {
   Table<1 + ElementOf<T>::kRank> table{};
   ElementOf<T>::put(table.record, table.record + 1);
@@ -200,12 +203,12 @@ __device__ char gpuport_kernel_symbol = 1;
 #define GPUPORT_SYMBOL(number, ...)
 #endif
 
-// The variable's element, in the place of a pointer to it.
-#define GPUPORT_ELEMENT(number, specifiers, variable)                                                 \
-  extern "C" {                                                                                        \
-  extern specifiers decltype(::gpuport_element_table<decltype(variable)>()) gpuport_element_##number; \
-  specifiers decltype(::gpuport_element_table<decltype(variable)>()) gpuport_element_##number =       \
-      ::gpuport_element_table<decltype(variable)>();                                                  \
+// The variable's element, in the place of a pointer to it. In parentheses: a managed variable has no other type.
+#define GPUPORT_ELEMENT(number, specifiers, variable)                                                   \
+  extern "C" {                                                                                          \
+  extern specifiers decltype(::gpuport_element_table<decltype((variable))>()) gpuport_element_##number; \
+  specifiers decltype(::gpuport_element_table<decltype((variable))>()) gpuport_element_##number =       \
+      ::gpuport_element_table<decltype((variable))>();                                                  \
   }
 
 #if defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__)

@@ -1,5 +1,10 @@
-// Loads and stores with a cache hint, atomics that older HIP lacks, and what stops or delays a thread.
+// Managed variables, loads and stores with a cache hint, atomics that older HIP lacks, and what stops or delays a
+// thread.
 #pragma once
+
+#if !defined(__managed__)  // HIP 5 knows it by its attribute only
+#define __managed__ __attribute__((managed))
+#endif
 
 namespace gpuport_hip {
 
