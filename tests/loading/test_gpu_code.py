@@ -13,6 +13,7 @@ import pytest
 
 import gpuport
 from gpuport.loading import rtc
+from gpuport.loading.compiling import errors_of
 from gpuport.loading.cuda_toolchain import Tools, find_nvcc, find_nvrtc, find_tools
 from gpuport.loading.driver import driver
 from gpuport.loading.gpu_code import choose_arch
@@ -147,6 +148,35 @@ def test_every_kernel_has_its_symbol(backend: str, arch: str) -> None:
     assert [name for name, _ in found] == [name for name, _ in expected]
     for (name, symbol), (_, pattern) in zip(found, expected, strict=True):
         assert re.fullmatch(pattern, symbol), f"{name}: {symbol}"
+
+
+@pytest.mark.parametrize(("backend", "arch"), [("cpu", ""), ("cuda", "sm_80"), ("hip", "gfx90a")])
+def test_errors_without_the_warnings_around_them(backend: str, arch: str) -> None:
+    require_compiler(backend)
+    source = (
+        "#include <vector>\n[[nodiscard]] int f();\n__global__ void k(int* p) { *p = 1; }\n"
+        "void host(int* p) {\n" + "f();\ncudaFree(p);\n" * 3 + "undeclared(p);\n}\n"
+        "#warning one more\n__device__ int no_result(int* p) { int unused; }\n"
+    )
+    with pytest.raises(gpuport.CompileError) as caught:
+        gpuport.load(
+            source, backend=backend, archs=[arch] if arch else (), options=["-Wall"] * (not arch)
+        )
+    said = str(caught.value)
+    errors = [line for line in said.splitlines() if re.search(r"\b(?:error|warning)\b", line)]
+    assert re.match(r"<source>(?::11:\d+:|\(11\):) error: .*undeclared", errors[0])
+    assert "warning:" not in said
+    assert "nodiscard" not in said
+
+
+def test_warnings_are_told_where_they_are_all_there_is() -> None:
+    said = "a.cu:1:2: warning: odd\n  x\n  ^\n"
+    assert errors_of(said) == said
+    assert errors_of(said + "ld: no such file") == said + "ld: no such file"
+    error = "In file included from b.cu:1:\nb.h:3:4: error: bad\n  y\nb.h:1:1: note: here\n  z"
+    end = "1 warning and 1 error generated when compiling for gfx90a."
+    noted = said + "a.cu:7:1: note: of the warning\n  x\n"
+    assert errors_of(f"{noted}{error}\n{said}{end}") == f"{error}\n{end}"
 
 
 MANAGED = """

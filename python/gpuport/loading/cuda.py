@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpuport.errors import CompileError
 from gpuport.loading import rtc
-from gpuport.loading.compiling import run_compiler
+from gpuport.loading.compiling import errors_of, run_compiler
 from gpuport.loading.cuda_toolchain import Tools
 from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions, prelude
 from gpuport.loading.records import ModuleRecord
@@ -113,7 +113,7 @@ def _compile_one(
         except rtc.RtcError as error:
             refusal = error
     if tools.nvcc is None:
-        raise CompileError(str(refusal))
+        raise CompileError(errors_of(str(refusal)))
     return _with_nvcc(request, tail, arch, tools.nvcc, folder), {}, "nvcc"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuport.errors import BackendUnavailableError, CompileError
 from gpuport.loading import rtc
-from gpuport.loading.compiling import run_compiler
+from gpuport.loading.compiling import errors_of, run_compiler
 from gpuport.loading.cuda_options import host_options
 from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions, prelude
 from gpuport.loading.hip_toolchain import Tools
@@ -91,6 +91,6 @@ def _compile_one(
             code="Code",
         )
     except rtc.RtcError as error:
-        raise CompileError(str(error)) from None
+        raise CompileError(errors_of(str(error))) from None
     output.write_bytes(compiled.code)
     return compiled.symbols

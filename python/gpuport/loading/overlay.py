@@ -13,7 +13,7 @@ from pathlib import Path
 from gpuport.errors import TranslationError
 from gpuport.loading.request import Project, Request
 from gpuport.loading.sources import ProjectFile, live_files
-from gpuport.translate.findings import Finding
+from gpuport.translate.findings import ERROR, Finding
 from gpuport.translate.translation import translate_bytes
 
 SUFFIX = {"cpu": ".gpuport.cpp", "hip": ".gpuport.hip"}
@@ -60,6 +60,7 @@ def write_overlay(request: Request, project: Project, target: str, folder: Path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(translated.data)
     if is_failed:
-        raise TranslationError("\n".join(finding.render() for finding in findings), tuple(findings))
+        errors = [finding.render() for finding in findings if finding.severity == ERROR]
+        raise TranslationError("\n".join(errors), tuple(findings))
     folders = tuple(root / path.lstrip("/") for path in request.folders)
     return Overlay(request.path, main, folders, tuple(request.folders[1:]), tuple(files))
