@@ -19,6 +19,7 @@ from gpuport.errors import (
     CompileError,
     Error,
     LaunchError,
+    PortabilityWarning,
     TranslationError,
     UnsupportedArchError,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "Error",
     "Kernel",
     "LaunchError",
+    "PortabilityWarning",
     "Translation",
     "TranslationError",
     "UnsupportedArchError",

@@ -1,4 +1,4 @@
-"""What gpuport raises besides TypeError, ValueError, OverflowError and MemoryError.
+"""What gpuport raises besides TypeError, ValueError, OverflowError and MemoryError, and warns with.
 
 The native modules look these classes up here by name, so a failure in C++ arrives as one of them.
 """
@@ -10,6 +10,7 @@ __all__ = [
     "CompileError",
     "Error",
     "LaunchError",
+    "PortabilityWarning",
     "TranslationError",
     "UnsupportedArchError",
 ]
@@ -37,6 +38,10 @@ class TranslationError(Error):
 
 class CompileError(Error):
     """A compiler refused a source; the message holds the compiler's own output."""
+
+
+class PortabilityWarning(UserWarning):
+    """Something in a source means another thing on this backend; the message names the place."""
 
 
 class LaunchError(Error):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,57 @@ def test_headers_of_the_source_s_folder_in_angle_brackets(tmp_path: Path) -> Non
     if find_tools().clang is None:
         pytest.skip(f"no HIP compiler is here: {find_tools().reason}")
     gpuport.load(source, backend="hip", archs=["gfx90a"], include_dirs=folders, defines=defines)
+
+
+BRANCHES = (
+    "#include <branches.h>\n__global__ void write(int* p) {\n#if __CUDA_ARCH__ >= 700\n"
+    "  *p = VOLTA;\n#elif __CUDA_ARCH__ > 300\n  *p = 2;\n#else\n  *p = 0;\n#endif\n}\n"
+)
+
+
+@pytest.mark.parametrize(("backend", "archs"), [("cpu", ()), ("hip", ("gfx90a",))])
+def test_branches_by_the_architecture_are_warned_of(
+    backend: str, archs: tuple[str, ...], tmp_path: Path
+) -> None:
+    if backend == "hip" and find_tools().clang is None:
+        pytest.skip(f"no HIP compiler is here: {find_tools().reason}")
+    source = tmp_path / "k.cu"
+    source.write_text(BRANCHES)
+    (tmp_path / "branches.h").write_text("#if __CUDA_ARCH__ < 800\n#define VOLTA 1\n#endif\n")
+    for _ in range(2):  # from the cache, too
+        with pytest.warns(gpuport.PortabilityWarning) as caught:
+            module = gpuport.load(source, backend=backend, archs=archs)
+        (warning,) = caught
+        assert warning.filename == __file__
+        places = [line.split(": ")[0] for line in str(warning.message).splitlines()]
+        assert places == [f"{source}:3", f"{source}:5", f"{tmp_path}/branches.h:1"]
+        assert tuple(str(warning.message).splitlines()) == module.warnings
+        assert "#if __CUDA_ARCH__ >= 700: __CUDA_ARCH__ is not defined here" in module.warnings[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        arch = {"__CUDA_ARCH__": 700}
+        chosen = gpuport.load(source, backend=backend, archs=archs, defines=arch)
+        gpuport.load("\n#ifdef __CUDA_ARCH__\n#endif\n" + WRITE, backend=backend, archs=archs,
+                     defines={"VALUE": 1})  # fmt: skip
+    if backend == "cpu":
+        out = np.full(2, 77, "i4")
+        module.write(1, 1, (out[:1],))
+        chosen.write(1, 1, (out[1:],))
+        np.testing.assert_array_equal(out, [0, 1])
+
+
+def test_a_macro_that_nothing_expands_refuses_nothing(tmp_path: Path) -> None:
+    if find_tools().clang is None:
+        pytest.skip(f"no HIP compiler is here: {find_tools().reason}")
+    (tmp_path / "m.cuh").write_text("#define PAIR(x) (reinterpret_cast<__nv_fp4_e2m1*>(&(x))[0])\n")
+    source = tmp_path / "k.cu"
+    source.write_text('#include "m.cuh"\n__global__ void k(float* p) { *p = 1; }\n')
+    gpuport.load(source, backend="hip", archs=["gfx90a"])
+    source.write_text('#include "m.cuh"\n__global__ void k(float* p) { PAIR(*p); }\n')
+    with pytest.raises(
+        gpuport.TranslationError, match=r"m.cuh:1:\d+: error: HIP has no counterpart"
+    ):
+        gpuport.load(source, backend="hip", archs=["gfx90a"])
 
 
 def test_headers_that_may_not_be_included(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from gpuport.translate import TranslationError, hipify
+from gpuport.translate.translation import translate_bytes
 
 
 def hip(source: str) -> str:
@@ -52,6 +53,7 @@ def rules(source: str) -> list[str]:
         ("CUDART_PI_F", "HIP_PI_F"),
         ("#ifdef __CUDACC__\n#endif", "#ifdef __HIPCC__\n#endif"),
         ("#if defined(__CUDA_ARCH__)\n#endif", "#if defined(__HIP_DEVICE_COMPILE__)\n#endif"),
+        ("void k(const __grid_constant__ T t);", "void k(const  T t);"),
         ("using R = cub::BlockReduce<T, 4>;", "using R = hipcub::BlockReduce<T, 4>;"),
         ("using namespace cub;", "using namespace hipcub;"),
         ("namespace c = cub;", "namespace c = hipcub;"),
@@ -150,7 +152,7 @@ def test_a_header_that_hip_has_built_in_becomes_a_comment() -> None:
         ("x = cooperative_groups::this_cluster();", "no-hip-name"),
         ("#if __CUDACC_VER_MAJOR__ > 11\n#endif", "no-hip-name"),
         ("#if CUDART_VERSION >= 12000\n#endif", "no-hip-name"),
-        ("#if __CUDA_ARCH__ >= 700\n#endif", "cuda-arch-value"),
+        ("int arch = __CUDA_ARCH__;", "cuda-arch-value"),
         ("__pipeline_commit();", "no-hip-name"),
         ("__mbarrier_t b;", "no-hip-name"),
         ("__mbarrier_arrive(&b);", "no-hip-name"),
@@ -184,7 +186,7 @@ def test_a_header_that_hip_has_built_in_becomes_a_comment() -> None:
         ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(l));', "inline-ptx"),
         ('__asm__("bar.sync 0;");', "inline-ptx"),
         ("texture<float, 2, cudaReadModeElementType> t;", "texture-reference"),
-        ("#define CALL(name) cuda##name", "pasted-name"),
+        ("#define CALL(name) cuda##name\nCALL(Free)(p);", "pasted-name"),
     ],
 )
 def test_what_hip_lacks_is_an_error(source: str, rule: str) -> None:
@@ -259,6 +261,51 @@ def test_a_header_that_our_own_stands_for_becomes_a_comment_and_a_warning() -> N
         "cooperative_groups::reduce(t, 1);\n"
     )
     assert [(f.rule, f.severity, f.line) for f in findings] == [("compat-header", "warning", 1)]
+
+
+def test_a_comparison_of_the_architecture_is_one_with_0_and_a_warning() -> None:
+    source = (
+        "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 600\n#elif __CUDA_ARCH__ > 300\n#endif\n"
+        "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600\n#endif\n"
+        "#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 600)\n#endif\n"
+        "#ifdef __CUDA_ARCH__\n#endif\n#if defined(GP_TARGET_CUDA) && __CUDA_ARCH__ > 1\n#endif\n"
+    )
+    for target in ("hip", "cpu"):
+        text, findings = hipify(source, target=target)
+        assert text == (
+            source.replace("#ifdef __CUDA_ARCH__", "#ifdef __HIP_DEVICE_COMPILE__")
+            if target == "hip"
+            else source
+        )
+        assert [(f.rule, f.severity, f.line, f.column) for f in findings] == [
+            ("cuda-arch-value", "warning", 1, 31),
+            ("cuda-arch-value", "warning", 2, 7),
+        ]
+        assert "-D__CUDA_ARCH__=800" in findings[0].hint
+
+
+@pytest.mark.parametrize(
+    ("source", "severities"),
+    [
+        ("#define B(x) __nv_bfloat162(x)", ["warning"]),
+        ("#define B(x) __nv_bfloat162(x)\nint i = B(1);", ["error"]),
+        ("#define B(x) __nv_bfloat162(x)\n#define C B(1)", ["warning"]),
+        ("#define B(x) __nv_bfloat162(x)\n#define C B(1)\nC", ["error"]),
+        ("#define B(x) __nv_bfloat162(x)\n#if B(1)\n#endif", ["error"]),
+        ('#define LOAD(r) asm volatile("ld;" : "=r"(r)) \\\n ; asm("x")', ["warning", "warning"]),
+        ("#define CALL(name) cuda##name", ["warning"]),
+    ],
+)
+def test_what_stands_in_a_macro_that_nothing_expands(source: str, severities: list[str]) -> None:
+    for name, elsewhere, expected in (
+        ("<source>", None, severities),
+        ("k.cu", None, severities),
+        ("k.cuh", None, ["error"] * len(severities)),  # other files may expand it
+        ("k.cuh", lambda word: word == "D", severities),
+        ("k.cuh", lambda word: word == source[8:12].split("(")[0], ["error"] * len(severities)),
+    ):
+        found = translate_bytes(source.encode(), name, "hip", elsewhere=elsewhere).findings
+        assert [f.severity for f in found if f.rule != "compat-header"] == expected
 
 
 def test_a_launch_with_blanks_in_its_chevrons() -> None:

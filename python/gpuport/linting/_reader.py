@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING or (__package__ or "").startswith("gpuport."):
+    from gpuport.translate.architecture import ARCH, architecture_values
     from gpuport.translate.conditions import TARGET_MACROS, Directive
     from gpuport.translate.findings import WARNING, Finding
     from gpuport.translate.launches import Launch, find_launches
@@ -16,6 +17,7 @@ if TYPE_CHECKING or (__package__ or "").startswith("gpuport."):
     from gpuport.translate.tokens import tokenize
     from gpuport.translate.trees import UsageError, read_source, source_files
 else:
+    from translate.architecture import ARCH, architecture_values
     from translate.conditions import TARGET_MACROS, Directive
     from translate.findings import WARNING, Finding
     from translate.launches import Launch, find_launches
@@ -24,6 +26,7 @@ else:
     from translate.trees import UsageError, read_source, source_files
 
 __all__ = [
+    "ARCH",
     "TARGET_MACROS",
     "WARNING",
     "Directive",
@@ -31,6 +34,7 @@ __all__ = [
     "Launch",
     "Source",
     "UsageError",
+    "architecture_values",
     "find_launches",
     "read_source",
     "source_files",

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from . import barriers, exchange, lanes, launching, masks, suppression, widths
-from ._reader import TARGET_MACROS, WARNING, Finding, Source
+from ._reader import ARCH, TARGET_MACROS, WARNING, Finding, Source, architecture_values
 from .checker import Checker, Facts, Rules
 from .rules import RULES
 from .unit import Unit
@@ -47,8 +47,9 @@ _WIDE = ("hip", "cpu")
 # A file without any of these has nothing to find.
 _TRIGGER = re.compile(
     r"<<<|threadIdx|warp|WARP|Warp|lane|Lane|LANE|__shfl|__ballot|__any|__all|__activemask|__match_|__sync|__shared__|"
-    r"_mask|WAVEFRONT|tiled_partition"
+    r"_mask|WAVEFRONT|tiled_partition|__CUDA_ARCH__"
 )
+_ARCH_MESSAGE = f"only NVIDIA's compilers define {ARCH}: elsewhere this compares 0"
 _RECURSION = 20000  # the parser bounds how deep its trees are; a level of a tree takes a few calls
 _OWN_WARP_SIZE = re.compile(
     r"#[ \t]*define[ \t]+warpSize\b|\b(?:const(?:expr)?|enum)\b[^;(){]*[ {]warpSize[ \t]*[={]"
@@ -166,6 +167,7 @@ def _raw_findings(source: Source, everything: Source) -> list[tuple[str, int, st
         ("GPL014", launching.partial_blocks(unit, facts)),
         ("GPL017", widths.chosen_widths(unit, everything.live)),
         ("GPL018", widths.fixed_constants(unit, everything.live)),
+        ("GPL019", [(at, len(ARCH), _ARCH_MESSAGE) for at in architecture_values(source)]),
     ):
         for offset, length, message in results:
             report(rule, offset, message, length)

@@ -184,6 +184,16 @@ _ALL = [
         "make the width a template parameter with both instantiations",
     ),
     Rule(
+        "GPL019",
+        "architecture-value",
+        "a branch by the value of `__CUDA_ARCH__`",
+        "Only NVIDIA's compilers define it, and only for the device: on AMD and on the CPU "
+        "`#if __CUDA_ARCH__ >= 700` compares 0 and takes the branch for no architecture, which "
+        "may be empty or slower without a word.",
+        "ask for the target first: `#if defined(GP_TARGET_CUDA) && __CUDA_ARCH__ >= 700`, with a "
+        "branch that is right for the others; or define the value for the source that is compiled",
+    ),
+    Rule(
         "GPL900",
         "allow-without-reason",
         "an `allow` that gives no reason or names no rule",

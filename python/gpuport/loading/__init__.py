@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpuport._backends import NAMES
+from gpuport.errors import PortabilityWarning
 from gpuport.loading.backends import default_backend, load_cpu, load_gpu
 from gpuport.loading.module import Kernel, Module, Overloads
 from gpuport.loading.request import make_request
@@ -44,6 +46,10 @@ def load(
         device: the ordinal of the device.
         warp_size: 32 or 64 on the CPU (default 32); on a GPU only what the device has.
 
+    Warns:
+        PortabilityWarning: `#if __CUDA_ARCH__ >= ...` on "cpu" or "hip", where it is not defined;
+            names each file and line, once a load.
+
     Raises:
         CompileError: the compiler refused the source; its words, with the original file and line.
         TranslationError: the source holds what the backend has no counterpart of.
@@ -67,6 +73,8 @@ def load(
         archs=archs,
         name_expressions=name_expressions,
     )
-    if backend == "cpu":
-        return load_cpu(request, device, warp_size)
-    return load_gpu(request, device, warp_size)
+    load_it = load_cpu if backend == "cpu" else load_gpu
+    module = load_it(request, device, warp_size)
+    if module.warnings:
+        warnings.warn("\n".join(module.warnings), PortabilityWarning, stacklevel=2)
+    return module

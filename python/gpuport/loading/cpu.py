@@ -51,6 +51,7 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
         tuple(_global_records(entries, reflection)),
         " ".join(compiler.command),
         {"": MODULE_FILE},
+        overlay.warnings,
     )
 
 

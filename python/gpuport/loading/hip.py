@@ -51,7 +51,7 @@ def compile_module(
         names.update(job.result())
     reflection = Reflection((folder / files[archs[0]]).read_bytes())
     kernels, variables = device_records(entries, reflection, names)
-    return ModuleRecord(kernels, variables, tools.clang or "hiprtc", files)
+    return ModuleRecord(kernels, variables, tools.clang or "hiprtc", files, overlay.warnings)
 
 
 def _compile_one(

@@ -184,6 +184,11 @@ class Module:
         return self._record.compiler
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What in the source means something else here than on an NVIDIA GPU, with its place."""
+        return self._record.warnings
+
+    @property
     def warp_size(self) -> int:
         """The lanes of a warp on that device; 0 where it is not here."""
         return self._code.warp_size

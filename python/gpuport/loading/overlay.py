@@ -7,12 +7,15 @@ on to work; `#line` makes compilers name the originals.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gpuport.errors import TranslationError
 from gpuport.loading.request import Project, Request
 from gpuport.loading.sources import ProjectFile, live_files
+from gpuport.translate.architecture import RULE as ARCH_RULE
 from gpuport.translate.findings import ERROR, Finding
 from gpuport.translate.translation import translate_bytes
 
@@ -21,13 +24,17 @@ SUFFIX = {"cpu": ".gpuport.cpp", "hip": ".gpuport.hip"}
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """`files` are the originals that may hold kernels, the main one first."""
+    """`files` are the originals that may hold kernels, the main one first.
+
+    `warnings` say what means something else on the target than on an NVIDIA GPU.
+    """
 
     source: str
     main: Path
     folders: tuple[Path, ...]
     originals: tuple[str, ...]
     files: tuple[ProjectFile, ...]
+    warnings: tuple[str, ...]
 
     def include_flags(self) -> list[str]:
         """The overlay before the originals, which hold what was not seen to be included."""
@@ -36,6 +43,11 @@ class Overlay:
             *("-idirafter", os.path.dirname(self.main)),
             *("-idirafter", os.path.dirname(self.source)),
         ]
+
+
+def _has_word(files: list[ProjectFile], word: str) -> bool:
+    pattern = re.compile(rf"(?<![\w$]){re.escape(word)}(?![\w$])", re.ASCII)
+    return any(pattern.search(file.source.live) for file in files)
 
 
 def write_overlay(request: Request, project: Project, target: str, folder: Path) -> Overlay:
@@ -52,7 +64,12 @@ def write_overlay(request: Request, project: Project, target: str, folder: Path)
     files = live_files(request, project, target)
     for file in files:
         translated = translate_bytes(
-            file.text, file.name, target, line_directive=True, macros=macros
+            file.text,
+            file.name,
+            target,
+            line_directive=True,
+            macros=macros,
+            elsewhere=partial(_has_word, [other for other in files if other is not file]),
         )
         findings += translated.findings
         is_failed |= translated.failed
@@ -63,4 +80,10 @@ def write_overlay(request: Request, project: Project, target: str, folder: Path)
         errors = [finding.render() for finding in findings if finding.severity == ERROR]
         raise TranslationError("\n".join(errors), tuple(findings))
     folders = tuple(root / path.lstrip("/") for path in request.folders)
-    return Overlay(request.path, main, folders, tuple(request.folders[1:]), tuple(files))
+    originals = tuple(request.folders[1:])
+    warnings = tuple(
+        f"{f.file}:{f.line}: {f.source.strip()}: {f.message}; {f.hint}"
+        for f in findings
+        if f.rule == ARCH_RULE
+    )
+    return Overlay(request.path, main, folders, originals, tuple(files), warnings)

@@ -48,17 +48,21 @@ class GlobalRecord(NamedTuple):
 
 
 class ModuleRecord(NamedTuple):
-    """All that the loader has to know to use the files of a module, which are by architecture."""
+    """All that the loader has to know to use the files of a module, which are by architecture.
+
+    `warnings` are told whenever it is loaded.
+    """
 
     kernels: tuple[KernelRecord, ...]
     globals: tuple[GlobalRecord, ...]
     compiler: str
     files: dict[str, str]
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, data: list[Any]) -> ModuleRecord:
         """From the lists that JSON makes of the tuples."""
-        kernels, variables, compiler, files = data
+        kernels, variables, compiler, files, warnings = data
         return cls(
             tuple(
                 KernelRecord(name, symbol, tuple(Parameter(*p) for p in parameters), unclear)
@@ -70,4 +74,5 @@ class ModuleRecord(NamedTuple):
             ),
             compiler,
             files,
+            tuple(warnings),
         )

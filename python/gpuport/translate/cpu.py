@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .architecture import report_architecture
 from .assembly import report_assembly
 from .brackets import BLANK, has_bare_comma, skip_blank, skip_blank_back
 from .launches import Launch, find_launches
@@ -18,6 +19,7 @@ def translate(source: Source) -> None:
     for launch in find_launches(source):
         _rewrite_launch(source, launch)
     rewrite_shared(source)
+    report_architecture(source)
     report_assembly(source)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .architecture import ARCH, HINT, RULE, compares, report_architecture
 from .assembly import report_assembly
 from .brackets import closing
 from .findings import WARNING
@@ -38,7 +39,6 @@ _SHARED_ALIGNAS = re.compile(
     r"(?<![\w$])(?:(?:extern|static|volatile|const|__shared__)\s+)*__shared__\s+(?=alignas\s*\()",
     re.ASCII,
 )
-_ARCH = "__CUDA_ARCH__"
 _NEEDS_RUNTIME = re.compile(
     r"(?<![\w$])(?:__global__|__device__|__shared__|__constant__|threadIdx|blockIdx|hip[A-Z]\w*)",
     re.ASCII,
@@ -67,6 +67,7 @@ def translate(source: Source, names: NameTable) -> None:
     if "alignas" in code:
         _move_alignas(source)
     tighten_launches(source)
+    report_architecture(source)
     report_assembly(source)
     _report_constructs(source)
 
@@ -118,14 +119,11 @@ def _translate_name(source: Source, names: NameTable, start: int, end: int) -> N
     meaning = names.meaning(name)
     if meaning is None:
         return
-    if name == _ARCH and not _is_arch_test(source, start, end):
-        source.report(
-            "cuda-arch-value",
-            start,
-            "the value of __CUDA_ARCH__ has no meaning for HIP",
-            "test defined(__CUDA_ARCH__), or put the comparison in #if defined(GP_TARGET_CUDA)",
-            length=end - start,
-        )
+    if name == ARCH and not _is_arch_test(source, start):
+        directive = source.directive_at(start)
+        if directive is None or compares(source, directive) is None:
+            message = f"the value of {ARCH} has no meaning for HIP"
+            source.report(RULE, start, message, HINT, length=end - start)
     elif meaning.hip is not None:
         if meaning.hip != name:
             source.replace(start, end, meaning.hip)
@@ -154,10 +152,10 @@ def _is_users(code: str, names: NameTable, start: int, end: int) -> bool:
     return bool(scope) and names.meaning(scope) is None
 
 
-def _is_arch_test(source: Source, start: int, end: int) -> bool:
-    """Whether `__CUDA_ARCH__` is only asked to be defined."""
+def _is_arch_test(source: Source, start: int) -> bool:
+    """Whether `__CUDA_ARCH__` is only asked to be defined, and not compared on the same line."""
     directive = source.directive_at(start)
-    if directive is None:
+    if directive is None or compares(source, directive):
         return False
     if directive.keyword in ("ifdef", "ifndef", "elifdef", "elifndef", "undef", "define"):
         return True

@@ -37,6 +37,7 @@ class NameTable:
         self._renamed: dict[str, str] = {}
         self._regular: set[str] = set()
         self._unsupported: set[str] = set()
+        self._dropped: set[str] = set()
         self._patterns: list[str] = []
         self._warnings: dict[str, str] = {}
         self._compat: set[str] = set()
@@ -87,6 +88,7 @@ class NameTable:
         for key, known in (
             ("regular", self._regular),
             ("unsupported", self._unsupported),
+            ("dropped", self._dropped),
             ("plain", self.plain),
         ):
             for name in group.get(key, "").split():
@@ -100,7 +102,7 @@ class NameTable:
 
     def _forget(self, name: str) -> None:
         self._renamed.pop(name, None)
-        for known in (self._regular, self._unsupported, self.plain, self._compat):
+        for known in (self._regular, self._unsupported, self._dropped, self.plain, self._compat):
             known.discard(name)
 
     def _forget_header(self, name: str) -> None:
@@ -122,6 +124,8 @@ class NameTable:
             return Meaning(self._renamed[name], False)
         if name in self._regular:
             return Meaning(regular_name(name), False)
+        if name in self._dropped:
+            return Meaning("", False)
         if name in self._compat:
             return Meaning(None, False, COMPAT, "compat-header")
         for pattern, warning in self._warnings.items():
@@ -157,7 +161,8 @@ class NameTable:
 
     def cuda_names(self) -> list[str]:
         """Every CUDA name that the table knows by itself, not by a pattern."""
-        return [*self._renamed, *self._regular, *self._unsupported, *self.plain, *self._compat]
+        known = (self._regular, self._unsupported, self._dropped, self.plain, self._compat)
+        return [*self._renamed, *(name for names in known for name in names)]
 
 
 def table_path() -> Path:

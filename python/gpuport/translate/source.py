@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import cached_property
 
 from .conditions import Directive, Macros, branches, directives
-from .findings import ERROR, Finding
+from .findings import ERROR, WARNING, Finding
+from .macros import expanded_macros, macro_name
 from .tokens import HeaderName, mask, mask_tested_headers, tight_splices
 
+# Errors of what a macro's body holds. Of one that nothing expands they are warnings.
+_OF_BODIES = frozenset({"inline-ptx", "no-hip-name", "pasted-name", "texture-reference"})
+_IMPLEMENTATIONS = (".cu", ".cpp", ".cc", ".cxx", ".c", ".hip", ">")
 BYTE_ORDER_MARK = "\xef\xbb\xbf"
 _LAST_CHARACTER_CR = re.compile(r"\r\Z")
 
@@ -27,6 +32,8 @@ class Source:
         self.name = name
         self.findings: list[Finding] = []
         self._reported: set[Finding] = set()
+        # Whether another file of the project has a word; None: nobody knows.
+        self.elsewhere: Callable[[str], bool] | None = None
         self._splices = tight_splices(text)
         self.code = self._without_splices()
         masked, headers = mask(self.code)
@@ -106,11 +113,27 @@ class Source:
         length: int = 1,
     ) -> None:
         """Note a finding at `offset`."""
+        if severity == ERROR and rule in _OF_BODIES and self._is_unexpanded(offset):
+            severity, message = WARNING, f"{message}, in a macro that nothing expands"
         line, column, text = self.position(offset)
         finding = Finding(rule, severity, self.name, line, column, message, hint, text, length)
         if finding not in self._reported:
             self._reported.add(finding)
             self.findings.append(finding)
+
+    def _is_unexpanded(self, offset: int) -> bool:
+        """Whether an offset is in the body of a macro that nothing expands."""
+        directive = self.directive_at(offset)
+        name = macro_name(self.live, directive) if directive else ""
+        if not name or name in self._expanded_macros:
+            return False
+        if self.elsewhere is None:
+            return self.name.endswith(_IMPLEMENTATIONS)  # a header's are for others
+        return not self.elsewhere(name)
+
+    @cached_property
+    def _expanded_macros(self) -> set[str]:
+        return expanded_macros(self.live, self.directives)
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Put `new` in the place of a range of `code`. Ranges must not overlap."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,11 +56,17 @@ def translate_bytes(
     line_directive: bool = False,
     macros: Mapping[str, int | None] | None = None,
     tables: Sequence[Path] = (),
+    elsewhere: Callable[[str], bool] | None = None,
 ) -> TranslatedBytes:
-    """Translate the bytes of a file; `name` stands in findings and in the `#line` directive."""
+    """Translate the bytes of a file; `name` stands in findings and in the `#line` directive.
+
+    `elsewhere` tells whether another file that is compiled with it has a word: so it may expand a
+    macro.
+    """
     if target not in TARGETS:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}, not {target!r}")
     source = Source.from_bytes(data, name, {**TARGET_MACROS[target], **(macros or {})})
+    source.elsewhere = elsewhere
     first_lines = []
     if target == "cpu":
         cpu.translate(source)
