@@ -32,7 +32,7 @@ class Access(NamedTuple):
     """A read or a write of an element: the text of its index, and where it stands."""
 
     place: str
-    row: str  # the first index of several
+    parts: tuple[str, ...]  # the indices, of several; "" for what other threads may have too
     linear: bool
     guard: tuple[int, ...]
     single: bool  # only one thread is here
@@ -73,6 +73,8 @@ class Exchange:
         self._state = _State()
         self._guard: tuple[int, ...] = ()
         self._single = False
+        # Indices by another spelling: 0 is the thread's own where its index is 0.
+        self._own: dict[str, str] = {}
         self._statement = 0
         self._arrays = _shared_names(checker)
         self._done: set[tuple[str, int]] = set()
@@ -129,15 +131,31 @@ class Exchange:
             self._body(statement.body)
 
     def _branch(self, statement: Statement, body: list[Statement]) -> None:
-        guard, single = self._guard, self._single
+        guard, single, own = self._guard, self._single, self._own
         condition = statement.expressions[0] if statement.expressions else None
         if condition is not None and self._values.flags(condition) & IN_BLOCK:
             self._guard = (*guard, statement.token)
             self._single = single or any(
                 n.kind == "binary" and n.text == "==" for n in condition.walk()
             )
+            if body is statement.body:
+                self._own = {**own, **self._equalities(condition)}
         self._body(body)
-        self._guard, self._single = guard, single
+        self._guard, self._single, self._own = guard, single, own
+
+    def _equalities(self, condition: Node) -> dict[str, str]:
+        """What a condition says to be the index of the thread, with how that is spelled."""
+        if condition.kind == "binary" and condition.text == "&&":
+            return {k: v for kid in condition.kids for k, v in self._equalities(kid).items()}
+        if condition.kind == "unary" and condition.text == "!":
+            index = condition.kids[0]
+            return {"0": self._text(index)} if self._is_linear(index) else {}
+        if condition.kind != "binary" or condition.text != "==":
+            return {}
+        for index, other in (condition.kids, condition.kids[::-1]):
+            if self._is_linear(index) and not self._is_linear(other):
+                return {self._text(other): self._text(index)}
+        return {}
 
     def _expression(self, node: Node) -> None:
         if node.kind == "assign":
@@ -197,11 +215,16 @@ class Exchange:
 
     def _access(self, name: str, node: Node, *, read: bool) -> None:
         indices = _indices(node)
-        texts = [self._text(index) for index in indices]
+        texts = [self._own.get(text, text) for text in map(self._text, indices)]
+        linear = [self._is_linear(index) for index in indices]
+        parts = [
+            text if at == 0 or is_linear else ""
+            for at, (text, is_linear) in enumerate(zip(texts, linear, strict=True))
+        ]
         access = Access(
             "][".join(texts),
-            texts[0] if len(texts) > 1 else "",
-            any(self._is_linear(index) for index in indices),
+            tuple(parts) if len(parts) > 1 else (),
+            any(linear),
             self._guard,
             self._single,
             self._statement,
@@ -228,7 +251,7 @@ class Exchange:
 
     @staticmethod
     def _is_exchange(write: Access, read: Access) -> bool:
-        if write.row and write.row == read.row:
+        if _shares_part(write, read):
             return False
         if write.linear:
             return write.place != read.place
@@ -238,7 +261,7 @@ class Exchange:
     def _is_reuse(read: Access, write: Access) -> bool:
         if read.statement == write.statement or read.single or read.place == write.place:
             return False
-        if (read.row and read.row == write.row) or (read.guard and read.guard == write.guard):
+        if _shares_part(read, write) or (read.guard and read.guard == write.guard):
             return False
         return write.linear and not (read.guard and write.guard and read.guard[0] == write.guard[0])
 
@@ -273,6 +296,11 @@ class Exchange:
             if node.kids
             else node.text
         )
+
+
+def _shares_part(one: Access, other: Access) -> bool:
+    """Whether both are in the same row, or in a column that only this thread has."""
+    return any(a and a == b for a, b in zip(one.parts, other.parts, strict=False))
 
 
 def _indices(node: Node) -> list[Node]:

@@ -38,3 +38,29 @@ __global__ void own(float* data) {
     data[i] = mine[threadIdx.x * 4 + i - 1];
   }
 }
+
+// The barrier is at the top of the loop; what one thread reads at last, it wrote itself.
+__global__ void tree_of_sums(float* data) {
+  __shared__ float part[64], more[64];
+  const int tid = threadIdx.x;
+  part[tid] = data[tid];
+  more[tid] = data[tid + 64];
+  for (int step = 32; step > 0; step /= 2) {
+    __syncthreads();
+    if (tid < step) {
+      part[tid] += part[tid + step];
+      more[threadIdx.x] += more[threadIdx.x + step];
+    }
+  }
+  if (tid == 0) data[blockIdx.x] = part[0];
+  if (!threadIdx.x) data[blockIdx.x] += more[0];
+}
+
+// Each thread keeps to its own column.
+__global__ void columns(float* data) {
+  __shared__ float table[16][16];
+  for (int i = 0; i < 16; ++i) table[i][threadIdx.x] = data[i];
+  for (int i = 1; i < 16; ++i) {
+    for (int j = 0; j < i; ++j) table[i][threadIdx.x] -= data[j] * table[j][threadIdx.x];
+  }
+}

@@ -24,3 +24,20 @@ __global__ void broadcast(float* data) {
   if (threadIdx.x == 0) total = data[0];
   data[threadIdx.x] = total;  // expect: GPL010
 }
+
+__global__ void tree_of_sums(float* data) {
+  __shared__ float part[64];
+  part[threadIdx.x] = data[threadIdx.x];
+  for (int step = 32; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.x < step) part[threadIdx.x] += part[threadIdx.x + step];
+  }
+  if (threadIdx.x == 0) data[0] = part[1];  // expect: GPL010
+  if (threadIdx.x < 2) data[1] = part[0];   // expect: GPL010
+}
+
+__global__ void columns(float* data) {
+  __shared__ float table[16][16];
+  table[2][threadIdx.x] = data[threadIdx.x];
+  data[threadIdx.x] = table[3][threadIdx.x + 1];  // expect: GPL010
+}
