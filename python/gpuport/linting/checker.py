@@ -126,11 +126,19 @@ class Checker:
         self.shared: list[Variable] = []
         self.warp_work = function.name in facts.warp
         self.mask_names = {  # variables that are the mask of a warp operation
-            call.arguments[0].text
-            for call in function.calls()
-            if call.callee in names.MASKED and call.arguments
+            name for call in function.calls() for name in self._masks_of(call)
         }
         self._report = report
+
+    def _masks_of(self, call: Node) -> list[str]:
+        """What a call takes for masks of lanes, by name."""
+        if call.callee in names.MASKED:
+            return [argument.text for argument in call.arguments[:1]]
+        called = self.unit.by_name.get(call.callee)
+        if called is None or called.macro or called.name not in self.facts.warp:
+            return []
+        pairs = zip(called.parameters, call.arguments, strict=False)
+        return [argument.text for parameter, argument in pairs if "mask" in parameter.name.lower()]
 
     def report(self, rule: str, token: int, message: str, length: int | None = None) -> None:
         tokens = self.unit.tokens

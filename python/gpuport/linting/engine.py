@@ -70,7 +70,12 @@ _RULES = Rules(
         barriers.warp_operation,
         widths.template_arguments,
     ],
-    declaration=[masks.narrow_variable, lanes.shared_bound, widths.constant_variable],
+    declaration=[
+        masks.narrow_variable,
+        masks.shifted_mask,
+        lanes.shared_bound,
+        widths.constant_variable,
+    ],
     parameter=[masks.mask_default, lanes.width_default],
     returned=[masks.narrow_result],
     branch=[lanes.warp_branch],

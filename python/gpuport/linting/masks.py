@@ -52,6 +52,8 @@ def _report_mask(checker: Checker, node: Node, what: str, *, partial: bool) -> N
         value = node.kids[0]
         if value.kind != "number":
             return
+    if _report_shifted(checker, value, what):
+        return
     literal = checker.values.literal(value)
     text = _text(literal)
     if not text:
@@ -65,6 +67,30 @@ def _report_mask(checker: Checker, node: Node, what: str, *, partial: bool) -> N
     kind = "full mask" if full else "literal"
     length = len(text) if not named else None
     checker.report("GPL003", token, f"{what} is a 32-bit {kind}{named}", length)
+
+
+def _report_shifted(checker: Checker, node: Node, what: str) -> bool:
+    """Whether a mask is made of 32 ones by a shift to the right."""
+    while node.kind == "cast":
+        node = node.kids[0]
+    if node.kind != "binary" or node.text != ">>":
+        return False
+    literal = checker.values.literal(node.kids[0])
+    ones = _text(literal)
+    if checker.unit.constants.value(literal) != _FULL and ones not in (
+        "~0u",
+        "~0U",
+        *names.FULL_NAMES,
+    ):
+        return False
+    checker.report("GPL003", node.kids[0].token, f"{what} is made of 32 ones ({ones})")
+    return True
+
+
+def shifted_mask(checker: Checker, variable: Variable) -> None:
+    """GPL003 in the declaration of what is a mask later."""
+    if variable.initial is not None and variable.name in checker.mask_names:
+        _report_shifted(checker, variable.initial, f"the mask '{variable.name}'")
 
 
 def _text(literal: Node) -> str:

@@ -16,3 +16,19 @@ __device__ float through(float value, lane_mask mask = ~0ull) { return __shfl_sy
 
 // Not masks of lanes.
 __device__ unsigned hash(unsigned key) { return key * 0x9e3779b9u & 0xffffffffu; }
+
+// A mask of bits is none of lanes.
+__device__ unsigned low_bits(unsigned value, int bits) {
+  const unsigned mask = 0xffffffffu >> (32 - bits);
+  return value & mask;
+}
+
+template <typename T>
+__device__ T fold(unsigned long long mask, T value) {
+  return __shfl_sync(mask, value, 0);
+}
+
+__device__ float first_of(float value, int missing) {
+  const unsigned long long mask = ~0ull >> missing;
+  return fold<float>(mask, value);
+}

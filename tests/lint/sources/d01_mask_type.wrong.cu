@@ -16,3 +16,17 @@ __device__ float through(float value, unsigned mask = 0xffffffffu) {  // expect:
 }
 
 __device__ bool unanimous(bool vote) { return __ballot_sync(__activemask(), vote) == 0xffffffff; }  // expect: GPL003
+
+// Fewer than 32 ones, and never more.
+template <typename T>
+__device__ T fold(unsigned int mask, T value) {
+  for (int offset = warpSize / 2; offset > 0; offset /= 2) value += __shfl_down_sync(mask, value, offset);
+  return value;
+}
+
+__device__ float first_of(float value, int missing) {
+  const unsigned int mask = (0xffffffff) >> missing;  // expect: GPL003
+  const unsigned own = ~0u >> 3;  // expect: GPL003
+  value = __shfl_sync(own, value, 0) + __shfl_sync(0xffffffffu >> missing, value, 1);  // expect: GPL003
+  return fold<float>(mask, value);
+}
