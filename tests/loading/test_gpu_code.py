@@ -177,6 +177,9 @@ def test_warnings_are_told_where_they_are_all_there_is() -> None:
     end = "1 warning and 1 error generated when compiling for gfx90a."
     noted = said + "a.cu:7:1: note: of the warning\n  x\n"
     assert errors_of(f"{noted}{error}\n{said}{end}") == f"{error}\n{end}"
+    ours = "<gpuport>:1:1: error: no such type\n  GPUPORT_PARAMETERS(0)"
+    assert errors_of(f"{ours}\n{error}") == error
+    assert errors_of(f"{said}{ours}") == ours
 
 
 MANAGED = """

@@ -16,29 +16,38 @@ _DIAGNOSTIC = re.compile(
 _LEAD = re.compile(
     r"In file included from |\s+from .*[:,]$|.*: (?:In|At) [^:]*:?$|.*: At top level:$"
 )
+_OURS = ("<gpuport>:", "<gpuport>(")
 _SUMMARY = re.compile(r"\d+ (?:warnings?|errors?)\b.*(?:generated|detected)\b")
 
 
 def errors_of(said: str) -> str:
-    """What a compiler that failed said, without its warnings, unless they are all there is."""
-    kept: list[str] = []
+    """What a compiler that failed said, without its warnings, unless they are all there is.
+
+    Nor with errors in the lines that stand behind a source, where it has errors itself.
+    """
+    blocks: list[tuple[str, list[str]]] = [("", [])]
     lead: list[str] = []
-    is_kept = True
-    has_errors = False
     for line in said.splitlines():
         if _LEAD.match(line):
             lead.append(line)
             continue
         found = _DIAGNOSTIC.match(line)
-        if found is not None and found["kind"] != "note":  # a note goes with what is before it
-            is_kept = found["kind"] not in ("warning", "remark")
-            has_errors |= is_kept
+        kind = found["kind"] if found is not None else ""
+        if kind and kind != "note":  # a note goes with what is before it
+            is_error = kind not in ("warning", "remark")
+            blocks.append(("ours" if line.startswith(_OURS) and is_error else kind, []))
         elif _SUMMARY.match(line):
-            is_kept = True
-        if is_kept:
-            kept += [*lead, line]
+            blocks.append(("", []))
+        blocks[-1][1].extend([*lead, line])
         lead.clear()
-    return "\n".join([*kept, *lead]).strip() if has_errors else said
+    blocks[-1][1].extend(lead)
+    kinds = {kind for kind, _ in blocks}
+    wanted = {"", "error", "fatal error"}
+    if not kinds & {"error", "fatal error"}:
+        if "ours" not in kinds:
+            return said
+        wanted.add("ours")
+    return "\n".join(line for kind, lines in blocks if kind in wanted for line in lines).strip()
 
 
 def run_compiler(command: list[str], name: str, copy: str = "") -> None:
