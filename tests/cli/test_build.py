@@ -50,6 +50,16 @@ def bad(tmp_path: Path) -> Path:
     return path
 
 
+def test_what_means_something_else_is_warned_of(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k() {\n#if __CUDA_ARCH__ >= 700\n#endif\n}\n")
+    result = run(source, "--backend", "cpu", "-o", tmp_path / "out", "--json")
+    (output,) = json.loads(result.stdout)["outputs"]
+    (warning,) = output["warnings"]
+    assert warning.startswith(f"{source}:2: #if __CUDA_ARCH__ >= 700: ")
+    assert f"warning: {warning}\n" in result.stderr
+
+
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

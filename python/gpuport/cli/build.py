@@ -156,6 +156,8 @@ def command(
     else:
         _print_table(results)
         click.echo(f"{len(described['outputs'])} of {len(jobs)} built; {path}")
+    for line in dict.fromkeys(w for output in described["outputs"] for w in output["warnings"]):
+        click.echo(f"warning: {line}", err=True)
     for failure in described["failures"]:
         click.echo(f"\n{failure['source']} for {failure['architecture']}:", err=True)
         click.echo(failure["message"], err=True)

@@ -201,6 +201,7 @@ def _output(built: Built) -> dict[str, Any]:
             {"name": kernel.name, "symbol": kernel.symbol, "signature": kernel.signature}
             for kernel in built.record.kernels
         ],
+        "warnings": list(built.record.warnings),
     }
 
 
