@@ -57,6 +57,11 @@ __global__ void k(const float4* x, float4* out, long long* least, double* d) {
   atomicMin(least, 3);
   atomicMax(least + 1, (long long)threadIdx.x);
   if (*least == 7) __trap();
+  d[2] = atomicAdd_block((int*)d, 3) + atomicCAS_block((unsigned*)d, 1, 2);
+  d[3] = atomicMax_block(least, 4);
+  atomicAdd_block((float*)d, 1);
+  atomicExch_block((unsigned long long*)d, 1);
+  atomicInc_block((unsigned*)d, 9);
   __nanosleep(100);
 }
 """
@@ -96,6 +101,8 @@ __global__ void k(uint4* p, Pair* pairs, int* x, float* f, unsigned long long* b
     x[i] += cg::labeled_partition(active, x[i]).meta_group_size();
   }
   any_group(cg::tiled_partition(block, 16), x);
+  cg::multi_grid_group all = cg::this_multi_grid();
+  if (all.is_valid()) all.sync();
   cg::grid_group grid = cg::this_grid();
   if (grid.is_valid()) cg::sync(grid);
   x[grid.thread_rank()] = grid.size() + grid.num_blocks() + block.group_index().x;

@@ -132,6 +132,19 @@ class grid_group : public thread_group {
 };
 __device__ inline grid_group this_grid() { return {}; }
 
+// Every grid of a launch on several devices: gone from CUDA 13, and HIP still has it.
+class multi_grid_group {
+ public:
+  __device__ static unsigned num_grids() { return __ockl_multi_grid_num_grids(); }
+  __device__ static unsigned grid_rank() { return __ockl_multi_grid_grid_rank(); }
+  __device__ static unsigned long long size() { return __ockl_multi_grid_size(); }
+  __device__ static unsigned long long num_threads() { return size(); }
+  __device__ static unsigned long long thread_rank() { return __ockl_multi_grid_thread_rank(); }
+  __device__ static bool is_valid() { return __ockl_multi_grid_is_valid(); }
+  __device__ static void sync() { __ockl_multi_grid_sync(); }
+};
+__device__ inline multi_grid_group this_multi_grid() { return {}; }
+
 template <unsigned kSize, typename Parent = void>
 class thread_block_tile;
 

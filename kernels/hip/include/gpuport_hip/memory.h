@@ -56,6 +56,29 @@ __device__ inline typename gpuport_hip::OnlySigned<T>::Type atomicMax(T* place,
   return __hip_atomic_fetch_max(place, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+// Of the whole device, which contains the block.
+#define GPUPORT_HIP_BLOCK_ATOMIC(name)                                                  \
+  template <typename T>                                                                 \
+  __device__ inline T name##_block(T* place, typename gpuport_hip::As<T>::Type value) { \
+    return name(place, value);                                                          \
+  }
+GPUPORT_HIP_BLOCK_ATOMIC(atomicAdd)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicSub)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicExch)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicMin)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicMax)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicAnd)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicOr)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicXor)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicInc)
+GPUPORT_HIP_BLOCK_ATOMIC(atomicDec)
+#undef GPUPORT_HIP_BLOCK_ATOMIC
+template <typename T>
+__device__ inline T atomicCAS_block(T* place, typename gpuport_hip::As<T>::Type expected,
+                                    typename gpuport_hip::As<T>::Type value) {
+  return atomicCAS(place, expected, value);
+}
+
 __device__ inline void __trap() { __builtin_trap(); }
 
 // A step is 64 cycles, less than 64 ns from 1 GHz on; CUDA allows anything from nothing to twice the time.
