@@ -9,9 +9,9 @@ exchange. A call that is not known counts as a barrier.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from . import names
+from .accesses import Access, is_exchange, is_reuse
 from .checker import Checker
 from .syntax import Node, Statement, Variable, expressions_of
 from .values import IN_BLOCK, INDEX, LANE, WARP
@@ -26,18 +26,6 @@ _HARMLESS = re.compile(
     r"[iu]?int\d*(?:_t)?|size|data|begin|value|unroll)\Z"
 )
 _BARRIER = re.compile(r"sync|barrier|wait|arrive|fence_proxy", re.IGNORECASE)
-
-
-class Access(NamedTuple):
-    """A read or a write of an element: the text of its index, and where it stands."""
-
-    place: str
-    parts: tuple[str, ...]  # the indices, of several; "" for what other threads may have too
-    linear: bool
-    guard: tuple[int, ...]
-    single: bool  # only one thread is here
-    statement: int
-    token: int
 
 
 class _State:
@@ -75,6 +63,9 @@ class Exchange:
         self._single = False
         # Indices by another spelling: 0 is the thread's own where its index is 0.
         self._own: dict[str, str] = {}
+        # (index of the thread, what is less, which entry of a branch says so)
+        self._above: frozenset[tuple[str, str, int]] = frozenset()
+        self._entries = 0
         self._statement = 0
         self._arrays = _shared_names(checker)
         self._done: set[tuple[str, int]] = set()
@@ -131,17 +122,32 @@ class Exchange:
             self._body(statement.body)
 
     def _branch(self, statement: Statement, body: list[Statement]) -> None:
-        guard, single, own = self._guard, self._single, self._own
+        guard, single, own, above = self._guard, self._single, self._own, self._above
         condition = statement.expressions[0] if statement.expressions else None
+        self._entries += 1
+        if condition is not None and body is not statement.orelse:
+            self._above |= self._orders(condition)
         if condition is not None and self._values.flags(condition) & IN_BLOCK:
             self._guard = (*guard, statement.token)
             self._single = single or any(
                 n.kind == "binary" and n.text == "==" for n in condition.walk()
             )
-            if body is statement.body:
+            if body is not statement.orelse:
                 self._own = {**own, **self._equalities(condition)}
         self._body(body)
-        self._guard, self._single, self._own = guard, single, own
+        self._guard, self._single, self._own, self._above = guard, single, own, above
+
+    def _orders(self, condition: Node) -> frozenset[tuple[str, str, int]]:
+        """What a condition says to be less than an index of the thread, or than what is."""
+        if condition.kind == "binary" and condition.text == "&&":
+            return frozenset().union(*(self._orders(kid) for kid in condition.kids))
+        if condition.kind != "binary" or condition.text not in ("<", "<=", ">", ">="):
+            return frozenset()
+        less, more = condition.kids if condition.text[0] == "<" else condition.kids[::-1]
+        small, large = self._text(less), self._text(more)
+        if self._is_linear(more) and "=" not in condition.text:
+            return frozenset({(large, small, self._entries)})
+        return frozenset((index, small, at) for index, other, at in self._above if other == large)
 
     def _equalities(self, condition: Node) -> dict[str, str]:
         """What a condition says to be the index of the thread, with how that is spelled."""
@@ -229,10 +235,11 @@ class Exchange:
             self._single,
             self._statement,
             node.token if node.kind == "name" else _base(node).token,
+            self._above,
         )
         if read:
             for write in self._state.written.get(name, ()):
-                if self._is_exchange(write, access):
+                if is_exchange(write, access):
                     self._report(
                         name,
                         access,
@@ -241,29 +248,13 @@ class Exchange:
             self._state.read.setdefault(name, []).append(access)
         else:
             for earlier in self._state.read.get(name, ()):
-                if self._is_reuse(earlier, access):
+                if is_reuse(earlier, access):
                     self._report(
                         name,
                         access,
                         "written here before all threads have read it: no barrier in between",
                     )
             self._state.written.setdefault(name, []).append(access)
-
-    @staticmethod
-    def _is_exchange(write: Access, read: Access) -> bool:
-        if _shares_part(write, read):
-            return False
-        if write.linear:
-            return write.place != read.place
-        return bool(write.guard) and write.single and read.guard[: len(write.guard)] != write.guard
-
-    @staticmethod
-    def _is_reuse(read: Access, write: Access) -> bool:
-        if read.statement == write.statement or read.single or read.place == write.place:
-            return False
-        if _shares_part(read, write) or (read.guard and read.guard == write.guard):
-            return False
-        return write.linear and not (read.guard and write.guard and read.guard[0] == write.guard[0])
 
     def _report(self, name: str, access: Access, what: str) -> None:
         if (name, access.token) not in self._done:
@@ -296,11 +287,6 @@ class Exchange:
             if node.kids
             else node.text
         )
-
-
-def _shares_part(one: Access, other: Access) -> bool:
-    """Whether both are in the same row, or in a column that only this thread has."""
-    return any(a and a == b for a, b in zip(one.parts, other.parts, strict=False))
 
 
 def _indices(node: Node) -> list[Node]:

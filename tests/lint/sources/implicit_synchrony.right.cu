@@ -64,3 +64,16 @@ __global__ void columns(float* data) {
     for (int j = 0; j < i; ++j) table[i][threadIdx.x] -= data[j] * table[j][threadIdx.x];
   }
 }
+
+// Only rows behind i are written, and only rows up to i are read.
+__global__ void factor(float* data) {
+  __shared__ float table[16][16];
+  table[threadIdx.x][0] = data[threadIdx.x];
+  for (int i = 0; i < 15; ++i) {
+    __syncthreads();
+    if (threadIdx.x > i) {
+      for (int j = 0; j < i; ++j) table[threadIdx.x][i] -= table[threadIdx.x][j] * table[j][i];
+      table[threadIdx.x][i] /= table[i][i];
+    }
+  }
+}

@@ -41,3 +41,22 @@ __global__ void columns(float* data) {
   table[2][threadIdx.x] = data[threadIdx.x];
   data[threadIdx.x] = table[3][threadIdx.x + 1];  // expect: GPL010
 }
+
+// The next round reads what another thread has just written.
+__global__ void factor(float* data) {
+  __shared__ float line[16];
+  line[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();
+  for (int i = 0; i < 15; ++i) {
+    if (threadIdx.x > i) line[threadIdx.x] -= line[i];  // expect: GPL010
+  }
+}
+
+__global__ void beyond(float* data) {
+  __shared__ float line[16];
+  for (int i = 0; i < 15; ++i) {
+    __syncthreads();
+    if (threadIdx.x >= i) line[threadIdx.x] -= data[i];
+    if (threadIdx.x > i) data[i] = line[i];  // expect: GPL010
+  }
+}
