@@ -230,7 +230,6 @@ def test_shared_memory(cuda: str, expected: str) -> None:
         ("void f(__shared__ int* p) {}", "shared-memory"),
         ("void f() { __shared__ int a", "shared-memory"),
         ("#define S __shared__", "shared-memory"),
-        ("__shared__ int a;", "shared-memory"),
     ],
 )
 def test_what_is_not_understood_is_an_error(source: str, rule: str) -> None:
@@ -251,3 +250,10 @@ def test_every_line_keeps_its_number() -> None:
     )
     lines = hipify(source, target="cpu").text.split("\n")
     assert lines.index("int last;") == source.split("\n").index("int last;")
+
+
+def test_static_shared_memory_outside_of_functions() -> None:
+    source = "namespace n { static __shared__ __align__(8) A<1, 2> a, b[4]; }\n"
+    text = hipify(source, target="cpu").text
+    assert "GPUPORT_SIMT_OUTER_SHARED_ALIGNED(8, a, A<1, 2>)" in text
+    assert "GPUPORT_SIMT_OUTER_SHARED_ALIGNED(8, b, A<1, 2>[4])" in text

@@ -14,7 +14,13 @@ namespace {
 
 constexpr std::size_t kArenaAlignment = 1024;
 
-// What shared memory holds before anything is stored there. Read as a floating-point number of any width it is a NaN,
+std::size_t round_up(std::size_t bytes, std::size_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+// Read as a floating-point number of any width it is a NaN,
 // as an integer of 16 bits or more it is far from zero. The sign follows the seed, so that neither a maximum nor a
 // minimum hides it.
 void poison(char* memory, std::size_t bytes, const Launch& launch) {
@@ -24,12 +30,6 @@ void poison(char* memory, std::size_t bytes, const Launch& launch) {
   for (; i + sizeof word <= bytes; i += sizeof word) std::memcpy(memory + i, &word, sizeof word);
   std::memcpy(memory + i, &word, bytes - i);
 }
-
-std::size_t round_up(std::size_t bytes, std::size_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
-}  // namespace
 
 BlockState::BlockState(dim3 shape, unsigned warp_size, std::size_t arena_bytes)
     : shape(shape),
@@ -74,6 +74,7 @@ void BlockState::start(const Launch& launch, std::uint64_t number) {
   objects.clear();
   arena_used = launch.dynamic_bytes;
   poison(arena.get(), launch.dynamic_bytes, launch);
+  start_outer_shared(*this, launch);
 }
 
 void* shared_object(const void* tag, std::size_t bytes, std::size_t alignment, const char* name, Site site) {
@@ -95,6 +96,18 @@ void* shared_object(const void* tag, std::size_t bytes, std::size_t alignment, c
   block.objects.push_back({tag, memory});
   return memory;
 }
+
+bool is_shared(const void* address) {
+  const BlockState& block = state(current_warp);
+  const auto* const place = static_cast<const char*>(address);
+  if (place >= block.arena.get() && place < block.arena.get() + block.arena_bytes) return true;
+  for (const OuterShared* const object : current_worker->launch->outer_shared) {
+    const auto* const memory = static_cast<const char*>(object->address());
+    if (place >= memory && place < memory + object->bytes) return true;
+  }
+  return false;
+}
+bool is_local(const void* address) { return current_worker->stacks->used(address) != 0; }
 
 void* dynamic_shared(std::size_t, Site) { return state(current_warp).arena.get(); }
 

@@ -116,6 +116,7 @@ int launch(const Request& request) {
   launch.seeded = seed >= 0;
   launch.seed = launch.seeded ? std::uint64_t(seed) : 0;
   launch.blocks = blocks;
+  find_outer_shared(launch);
   choose_order(launch);
   run_on_workers(launch);
   if (launch.error == 0) return cudaSuccess;

@@ -6,7 +6,6 @@
 #include "machine.h"
 
 #include <cstring>
-#include <exception>
 #include <new>
 
 #include "gpuport_simt/errors.h"
@@ -39,8 +38,10 @@ inline void make_current(Warp* warp, unsigned lane) {
   current_lane = lane;
 }
 
-void enter_warp(Warp* warp, unsigned lane) {
+void enter_warp(Worker& worker, Warp* warp, unsigned lane) {
   current_warp = warp;
+  if (!worker.launch->outer_shared.empty()) [[unlikely]]
+    bring_outer_shared(worker, state(warp));
   blockIdx = state(warp).index;
   make_current(warp, lane);
 }
@@ -77,7 +78,8 @@ bool choose(Warp* warp) {
         const unsigned next =
             block.warp->natural ? lowest(block.ready_warps) : random_bit(block.ready_warps, worker.next_random());
         Warp* const chosen = block.warp + next;
-        enter_warp(chosen, chosen->natural ? lowest(chosen->ready) : random_bit(chosen->ready, worker.next_random()));
+        enter_warp(worker, chosen,
+                   chosen->natural ? lowest(chosen->ready) : random_bit(chosen->ready, worker.next_random()));
         return true;
       }
       if (block.is_done()) {
@@ -115,19 +117,6 @@ inline void end_thread(Warp* warp, unsigned lane) {
   void* forgotten;
   gpuport_simt_switch(&forgotten, current_worker->base);
   __builtin_unreachable();
-}
-
-// Inside a handler. Leaving the launch from here would leave the exception alive, so the caller does that.
-void note_exception() {
-  const std::string thread = "; " + where(*current_warp, current_lane);
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    current_worker->launch->fail(cudaErrorLaunchFailure,
-                                 "a C++ exception left the kernel: " + std::string(error.what()) + thread);
-  } catch (...) {
-    current_worker->launch->fail(cudaErrorLaunchFailure, "a C++ exception left the kernel" + thread);
-  }
 }
 
 // The body of every context.
@@ -339,6 +328,7 @@ void Worker::run(Launch& next) {
   random = next.seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
   position = 0;
   rounds = signature = 0;
+  outer_owner = nullptr;
   Worker* const outer = current_worker;
   current_worker = this;
   current_progress = &progress;
@@ -350,7 +340,7 @@ void Worker::run(Launch& next) {
     if (!next.stopped && start_block()) {
       BlockState& block = *active[0];
       Warp* const warp = block.warp + (next.seeded ? random_bit(block.ready_warps, next_random()) : 0);
-      enter_warp(warp, next.seeded ? random_bit(warp->ready, next_random()) : 0);
+      enter_warp(*this, warp, next.seeded ? random_bit(warp->ready, next_random()) : 0);
       starting = stacks->take();
       gpuport_simt_switch(&base, make_context(starting, stacks->stack_bytes(), run_threads));
     }
@@ -388,6 +378,7 @@ bool Worker::start_block() {
     idle.pop_back();
   }
   position = active.size() - 1;
+  if (outer_owner == active.back().get()) outer_owner = nullptr;  // an earlier block's state, used again
   active.back()->start(*launch, ticket);
   ++progress;
   return true;

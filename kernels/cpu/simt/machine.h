@@ -26,6 +26,8 @@ struct Launch {
   unsigned threads;  // of a block
   unsigned warp_size;
   std::size_t dynamic_bytes, shared_limit, stack_bytes;
+  std::vector<const OuterShared*> outer_shared;  // of the binary that has the kernel
+  std::size_t outer_bytes = 0;
   bool seeded;
   std::uint64_t seed;
   std::uint64_t blocks;
@@ -61,6 +63,7 @@ struct BlockState : Block {
   std::size_t arena_used = 0;
   std::size_t arena_bytes;
   std::unique_ptr<char, void (*)(void*)> arena;
+  std::vector<char> outer;  // what it has in variables that are shared memory, while another block runs here
 };
 
 // One OS thread's part of a launch. Contexts never leave the thread that started them.
@@ -73,7 +76,8 @@ struct Worker {
   char* starting = nullptr;                         // the stack of the context that is about to start
   std::vector<std::unique_ptr<BlockState>> active;  // blocks that have begun and not ended
   std::vector<std::unique_ptr<BlockState>> idle;
-  std::size_t position = 0;  // in `active`, of the running block
+  std::size_t position = 0;           // in `active`, of the running block
+  BlockState* outer_owner = nullptr;  // whose shared memory is in this thread's variables
   std::uint64_t random = 0;
   unsigned polls = 0;
 
@@ -102,6 +106,7 @@ void refuse_wait_for_ended(Warp* warp, unsigned lane, Op op, LaneMask mask);
 void refuse_other_barrier(Warp* warp, unsigned lane);
 void refuse_end(Warp* warp, unsigned lane);
 [[noreturn]] void refuse_overflow();
+void note_exception();  // inside a handler
 
 void end_of_round(Worker& worker);  // every block waits for another one or for a poll: progress.cpp
 void set_working(Worker& worker, bool working);
@@ -113,6 +118,14 @@ std::string site_text(Site site);
 std::string waits_text(const BlockState& block);  // who of the block waits for what
 std::string op_name(Op op);                       // "__shfl_sync of 4 bytes"
 BlockState& state(Warp* warp);
+
+// Shared objects that are declared outside of functions: outer_shared.cpp.
+void find_outer_shared(Launch& launch);
+void start_outer_shared(BlockState& block, const Launch& launch);
+void bring_outer_shared(Worker& worker, BlockState& block);
+
+// What shared memory holds before anything is stored there.
+void poison(char* memory, std::size_t bytes, const Launch& launch);
 
 void run_on_workers(Launch& launch);  // pool.cpp
 

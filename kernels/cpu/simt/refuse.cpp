@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include "gpuport_simt/errors.h"
 #include "machine.h"
@@ -65,6 +66,19 @@ void refuse_end(Warp* warp, unsigned lane) {
 void refuse_overflow() {
   refuse("a thread needs more stack than " + std::to_string(current_worker->stacks->stack_bytes()) +
          " bytes (cudaLimitStackSize); " + where(*current_warp, current_lane));
+}
+
+// Inside a handler. Leaving the launch from here would leave the exception alive, so the caller does that.
+void note_exception() {
+  const std::string thread = "; " + where(*current_warp, current_lane);
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    current_worker->launch->fail(cudaErrorLaunchFailure,
+                                 "a C++ exception left the kernel: " + std::string(error.what()) + thread);
+  } catch (...) {
+    current_worker->launch->fail(cudaErrorLaunchFailure, "a C++ exception left the kernel" + thread);
+  }
 }
 
 void refuse_mask(LaneMask mask, const char* operation, Site site) {

@@ -34,6 +34,7 @@ _POINTERS = re.compile(
 _DYNAMIC_NAME = re.compile(
     r"DYNAMIC_SHARED(?:_ALIGNED\((?:\([^()]*\)|[^,()]+), |\()(\w+)", re.ASCII
 )
+_MACRO = re.compile(r"GPUPORT_SIMT_(DYNAMIC_)?SHARED(?=\(|_ALIGNED\()", re.ASCII)
 _RECORD = re.compile(
     r"\s*(?P<qualifiers>(?:(?:const|volatile)\s+)*)(?P<key>struct|union|class|enum(?:\s+class)?)\b(?P<name>[^{;(]*)\{",
     re.ASCII,
@@ -80,13 +81,9 @@ def _rewrite(source: Source, at: int) -> int:
             "let the macro take the type and the name, or write __shared__ at the declaration",
         )
     outer = directive is None and is_namespace_scope(source.live, at)
-    if outer and not declaration.dynamic:
-        raise _UnclearError(
-            "shared memory declared outside a function", "declare it in the kernel that uses it"
-        )
     new = _macros(source, declaration)
     if outer:
-        new = new.replace("GPUPORT_SIMT_DYNAMIC_SHARED", "GPUPORT_SIMT_OUTER_DYNAMIC_SHARED")
+        new = _MACRO.sub(r"GPUPORT_SIMT_OUTER_\1SHARED", new)
         _cast_pointers(source, _DYNAMIC_NAME.findall(new))
     lost = source.code.count("\n", start, end) - new.count("\n")
     line_break = "\\\n" if directive else "\n"

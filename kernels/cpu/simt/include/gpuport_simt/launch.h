@@ -116,7 +116,27 @@ FunctionLaunch<Parameters...> one_function(void (*function)(Parameters...), cons
   [[maybe_unused]] static constexpr ::gpuport::simt::OuterDynamicShared<__VA_ARGS__, (bytes)> name {}
 #define GPUPORT_SIMT_OUTER_DYNAMIC_SHARED(name, ...) GPUPORT_SIMT_OUTER_DYNAMIC_SHARED_ALIGNED(1, name, __VA_ARGS__)
 
+// A static object declared outside of functions. It has to be an ordinary lvalue of its type wherever it is named, so
+// it is a variable of the OS thread, which holds what belongs to the block that the thread runs.
+#define GPUPORT_SIMT_OUTER_SHARED_ALIGNED(bytes, name, ...)                                                        \
+  [[maybe_unused]] alignas(                                                                                        \
+      ::gpuport::simt::alignment_of<__VA_ARGS__>(bytes)) static __thread ::std::type_identity_t<__VA_ARGS__> name; \
+  static const ::gpuport::simt::OuterShared gpuport_simt_outer_##name {                                            \
+    +[]() -> void* { return const_cast<void*>(static_cast<const volatile void*>(&name)); }, sizeof(name)           \
+  }
+#define GPUPORT_SIMT_OUTER_SHARED(name, ...) GPUPORT_SIMT_OUTER_SHARED_ALIGNED(1, name, __VA_ARGS__)
+
 namespace gpuport::simt {
+// Known to the machine as long as the binary that has it is loaded.
+struct OuterShared {
+  void* (*address)();  // on the calling OS thread
+  std::size_t bytes;
+  GPUPORT_SIMT_RUNTIME OuterShared(void* (*address)(), std::size_t bytes);
+  GPUPORT_SIMT_RUNTIME ~OuterShared();
+  OuterShared(const OuterShared&) = delete;
+  OuterShared& operator=(const OuterShared&) = delete;
+};
+
 template <typename T>
 constexpr std::size_t alignment_of(std::size_t asked) {
   return asked > alignof(T) ? asked : alignof(T);

@@ -110,6 +110,10 @@ GPUPORT_SIMT_RUNTIME LaneMask wait_converged(Site site);
 GPUPORT_SIMT_RUNTIME void wait_grid(Site site);
 GPUPORT_SIMT_RUNTIME bool is_resident();
 
+// Whether the address lies in the block's shared memory, in the stacks of its threads.
+GPUPORT_SIMT_RUNTIME bool is_shared(const void* address);
+GPUPORT_SIMT_RUNTIME bool is_local(const void* address);
+
 // Ends the launch with an error about the calling lane. Does not return.
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_mask(LaneMask mask, const char* operation, Site site);
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_width(int width, const char* operation, Site site);
