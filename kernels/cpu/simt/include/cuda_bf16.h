@@ -3,8 +3,10 @@
 
 #include "cuda_runtime.h"
 #include "gpuport_simt/narrow_float.h"
+#include "gpuport_simt/narrow_math.h"
 
 GPUPORT_SIMT_NARROW(__nv_bfloat16, __nv_bfloat162, bfloat16, narrow_bfloat16, widen_bfloat16)
+GPUPORT_SIMT_NARROW_MATH(__nv_bfloat16, __nv_bfloat162, bfloat16)
 using nv_bfloat16 = __nv_bfloat16;
 using nv_bfloat162 = __nv_bfloat162;
 

@@ -3,8 +3,10 @@
 
 #include "cuda_runtime.h"
 #include "gpuport_simt/narrow_float.h"
+#include "gpuport_simt/narrow_math.h"
 
 GPUPORT_SIMT_NARROW(__half, __half2, half, narrow_half, widen_half)
+GPUPORT_SIMT_NARROW_MATH(__half, __half2, half)
 using half = __half;
 using half2 = __half2;
 

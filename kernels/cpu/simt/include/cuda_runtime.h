@@ -15,4 +15,5 @@
 #include "gpuport_simt/atomics.h"
 #include "gpuport_simt/intrinsics.h"
 #include "gpuport_simt/math.h"
+#include "gpuport_simt/simd_video.h"
 #include "gpuport_simt/device_assert.h"

@@ -93,6 +93,14 @@ inline T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_ident
       __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return gpuport::simt::note_change(swapped ? wanted : expected, swapped && wanted != desired, site);
 }
+// Each component is one operation, as in CUDA.
+inline float2 atomicAdd(float2* address, float2 value) {
+  return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};
+}
+inline float4 atomicAdd(float4* address, float4 value) {
+  return {atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y), atomicAdd(&address->z, value.z),
+          atomicAdd(&address->w, value.w)};
+}
 inline unsigned atomicInc(unsigned* address, unsigned limit) {
   return gpuport::simt::update(address, [limit](unsigned before) { return before >= limit ? 0u : before + 1; });
 }

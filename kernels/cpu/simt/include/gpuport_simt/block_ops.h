@@ -31,6 +31,14 @@ inline void __nanosleep(unsigned, gpuport::simt::Site site = gpuport::simt::Site
 
 inline void __trap(gpuport::simt::Site site = gpuport::simt::Site::here()) { gpuport::simt::trap("__trap()", site); }
 
+inline void __brkpt(gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  gpuport::simt::trap("__brkpt() without a debugger", site);
+}
+inline void __prof_trigger(int) {}  // nothing is profiled here
+#if !defined(__clang__)
+#define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
+#endif
+
 // Nanoseconds, so that differences mean the same on every machine; not the clock of any processor.
 inline long long clock64() {
   timespec now;

@@ -47,7 +47,28 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   return (unsigned long long)((unsigned __int128)(a)*b >> 64);
 }
 inline int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
+inline int __hadd(int a, int b) { return int(((long long)(a) + b) >> 1); }
+inline int __rhadd(int a, int b) { return int(((long long)(a) + b + 1) >> 1); }
+inline unsigned __uhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)(a) + b) >> 1); }
+inline unsigned __urhadd(unsigned a, unsigned b) { return unsigned(((unsigned long long)(a) + b + 1) >> 1); }
+inline unsigned __usad(unsigned a, unsigned b, unsigned c) { return c + (a < b ? b - a : a - b); }
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
+// A shift of 32 or more is one of 32.
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  return shift >= 32 ? low : __funnelshift_l(low, high, shift);
+}
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+  return shift >= 32 ? high : __funnelshift_r(low, high, shift);
+}
+// The bit that is the `n`-th set one from `base` on, upwards, or downwards for a negative `n`; -1 where there is none.
+inline unsigned __fns(unsigned mask, unsigned base, int n) {
+  if (n == 0) return base < 32 && (mask >> base & 1) != 0 ? base : ~0u;
+  const int step = n > 0 ? 1 : -1;
+  for (int bit = int(base); bit >= 0 && bit < 32; bit += step)
+    if ((mask >> bit & 1) != 0 && (n -= step) == 0) return unsigned(bit);
+  return ~0u;
+}
+
 inline unsigned __sad(int a, int b, unsigned c) { return c + unsigned(a < b ? (long long)(b)-a : (long long)(a)-b); }
 
 namespace gpuport::simt {
@@ -99,6 +120,17 @@ GPUPORT_SIMT_STORE(__stcg)
 GPUPORT_SIMT_STORE(__stcs)
 GPUPORT_SIMT_STORE(__stwt)
 #undef GPUPORT_SIMT_STORE
+
+// Where an address lies, as far as this machine has different places: the calling thread's stack, its block's shared
+// memory, and all else. Constant memory is global here, and a kernel's parameters are a copy that each thread has.
+inline unsigned __isShared(const void* address) { return gpuport::simt::is_shared(address); }
+inline unsigned __isLocal(const void* address) { return gpuport::simt::is_local(address); }
+inline unsigned __isGlobal(const void* address) { return !__isShared(address) && !__isLocal(address); }
+__attribute__((error("the CPU backend keeps constants in global memory: it cannot tell them apart"))) unsigned
+__isConstant(const void* address);
+__attribute__((
+    error("the CPU backend gives each thread a copy of the parameters: none is shared by the grid"))) unsigned
+__isGridConstant(const void* address);
 
 inline std::size_t __cvta_generic_to_shared(const void* address) { return reinterpret_cast<std::size_t>(address); }
 inline std::size_t __cvta_generic_to_global(const void* address) { return reinterpret_cast<std::size_t>(address); }

@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "rounding.h"
+#include "special_functions.h"
+
 inline float rsqrtf(float v) { return 1.0f / std::sqrt(v); }
 inline double rsqrt(double v) { return 1.0 / std::sqrt(v); }
 inline float rsqrt(float v) { return rsqrtf(v); }
@@ -46,67 +49,6 @@ inline float cospif(float v) { return gpuport::simt::sine_of_half_turns(std::fab
 inline double cospi(double v) { return gpuport::simt::sine_of_half_turns(std::fabs(std::remainder(v, 2.0)) + 0.5); }
 inline void sincospif(float v, float* sine, float* cosine) { *sine = sinpif(v), *cosine = cospif(v); }
 inline void sincospi(double v, double* sine, double* cosine) { *sine = sinpi(v), *cosine = cospi(v); }
-inline float rhypotf(float a, float b) { return 1.0f / std::hypot(a, b); }
-inline double rhypot(double a, double b) { return 1.0 / std::hypot(a, b); }
-inline float norm3df(float a, float b, float c) { return std::hypot(a, b, c); }
-inline double norm3d(double a, double b, double c) { return std::hypot(a, b, c); }
-inline float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
-inline double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
-inline double normcdf(double v) { return 0.5 * std::erfc(-v * 0.70710678118654752440); }
-inline float normcdff(float v) { return float(normcdf(double(v))); }
-inline double erfcx(double v) { return std::exp(v * v) * std::erfc(v); }
-
-// Rounding to nearest is how the host computes; the compiler must still not fuse these into a multiply-add.
-#define GPUPORT_SIMT_ROUNDED(name, type, expression) \
-  __attribute__((noinline)) inline type name(type a, type b) { return expression; }
-GPUPORT_SIMT_ROUNDED(__fadd_rn, float, a + b)
-GPUPORT_SIMT_ROUNDED(__fsub_rn, float, a - b)
-GPUPORT_SIMT_ROUNDED(__fmul_rn, float, a* b)
-GPUPORT_SIMT_ROUNDED(__fdiv_rn, float, a / b)
-GPUPORT_SIMT_ROUNDED(__dadd_rn, double, a + b)
-GPUPORT_SIMT_ROUNDED(__dsub_rn, double, a - b)
-GPUPORT_SIMT_ROUNDED(__dmul_rn, double, a* b)
-GPUPORT_SIMT_ROUNDED(__ddiv_rn, double, a / b)
-#undef GPUPORT_SIMT_ROUNDED
-inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
-inline float __fsqrt_rn(float v) { return std::sqrt(v); }
-inline double __dsqrt_rn(double v) { return std::sqrt(v); }
-inline float __frcp_rn(float v) { return 1.0f / v; }
-inline double __drcp_rn(double v) { return 1.0 / v; }
-inline float __frsqrt_rn(float v) { return float(1.0 / std::sqrt(double(v))); }
-
-namespace gpuport::simt {
-// Conversions saturate and NaN becomes 0, where C++ leaves them undefined.
-template <typename To, typename From>
-inline To convert(From v) {
-  constexpr auto least = std::is_signed_v<To> ? To(To(1) << (sizeof(To) * 8 - 1)) : To(0);
-  constexpr auto most = To(~least);
-  if (v != v) return 0;
-  if (v <= From(least)) return least;
-  if (v >= From(most)) return most;
-  return To(v);
-}
-}  // namespace gpuport::simt
-inline int __float2int_rn(float v) { return gpuport::simt::convert<int>(std::nearbyint(v)); }
-inline int __float2int_rz(float v) { return gpuport::simt::convert<int>(std::trunc(v)); }
-inline int __float2int_ru(float v) { return gpuport::simt::convert<int>(std::ceil(v)); }
-inline int __float2int_rd(float v) { return gpuport::simt::convert<int>(std::floor(v)); }
-inline unsigned __float2uint_rn(float v) { return gpuport::simt::convert<unsigned>(std::nearbyint(v)); }
-inline unsigned __float2uint_rz(float v) { return gpuport::simt::convert<unsigned>(std::trunc(v)); }
-inline long long __float2ll_rn(float v) { return gpuport::simt::convert<long long>(std::nearbyint(v)); }
-inline long long __float2ll_rz(float v) { return gpuport::simt::convert<long long>(std::trunc(v)); }
-inline int __double2int_rn(double v) { return gpuport::simt::convert<int>(std::nearbyint(v)); }
-inline int __double2int_rz(double v) { return gpuport::simt::convert<int>(std::trunc(v)); }
-inline long long __double2ll_rn(double v) { return gpuport::simt::convert<long long>(std::nearbyint(v)); }
-inline long long __double2ll_rz(double v) { return gpuport::simt::convert<long long>(std::trunc(v)); }
-inline float __int2float_rn(int v) { return float(v); }
-inline float __uint2float_rn(unsigned v) { return float(v); }
-inline float __ll2float_rn(long long v) { return float(v); }
-inline double __int2double_rn(int v) { return double(v); }
-inline double __ll2double_rn(long long v) { return double(v); }
-inline float __double2float_rn(double v) { return float(v); }
-
 // CUDA's overloads at global scope. A mixed pair takes the usual conversions: min(unsigned, int) is unsigned.
 template <typename A, typename B>
   requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B>)
