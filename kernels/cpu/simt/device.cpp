@@ -21,6 +21,7 @@ namespace {
 constexpr int kDevices = 2;
 constexpr int kVersion = CUDART_VERSION;
 constexpr int kThreadsPerProcessor = 2048, kBlocksPerProcessor = 32;
+constexpr int kLastAttribute = 147;
 thread_local int current_device = 0;
 
 unsigned width_of(int device) { return device == 0 ? 32 : 64; }
@@ -175,8 +176,29 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       return answer(kBlocksPerProcessor);
     case cudaDevAttrMemoryPoolsSupported:
       return answer(1);
+    case cudaDevAttrMaxPitch:
+      return answer(INT_MAX);
+    case cudaDevAttrTextureAlignment:
+      return answer(512);
+    case cudaDevAttrTexturePitchAlignment:
+      return answer(32);
+    case cudaDevAttrSurfaceAlignment:
+      return answer(512);
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return answer(65536);
+    case cudaDevAttrHostNativeAtomicSupported:
+    case cudaDevAttrCanUseHostPointerForRegisteredMem:
+    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
+    case cudaDevAttrDirectManagedMemAccessFromHost:
+    case cudaDevAttrHostRegisterSupported:
+      return answer(1);
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+      return answer(2);
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return answer(1024);
+    default:  // what this machine has not, or has none of
+      return attribute > 0 && attribute <= kLastAttribute ? answer(0) : fail(cudaErrorInvalidValue);
   }
-  return fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
@@ -205,6 +227,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->l2CacheSize = attribute(cudaDevAttrL2CacheSize);
   properties->maxThreadsPerMultiProcessor = kThreadsPerProcessor;
   properties->maxBlocksPerMultiProcessor = kBlocksPerProcessor;
+  properties->memPitch = std::size_t(attribute(cudaDevAttrMaxPitch));
+  properties->clockRate = attribute(cudaDevAttrClockRate);
+  properties->textureAlignment = std::size_t(attribute(cudaDevAttrTextureAlignment));
+  properties->texturePitchAlignment = std::size_t(attribute(cudaDevAttrTexturePitchAlignment));
+  properties->surfaceAlignment = std::size_t(attribute(cudaDevAttrSurfaceAlignment));
+  properties->regsPerMultiprocessor = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
+  properties->singleToDoublePrecisionPerfRatio = attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio);
+  properties->reservedSharedMemPerBlock = std::size_t(attribute(cudaDevAttrReservedSharedMemoryPerBlock));
+  properties->hostNativeAtomicSupported = properties->canUseHostPointerForRegisteredMem = 1;
+  properties->pageableMemoryAccessUsesHostPageTables = properties->directManagedMemAccessFromHost = 1;
+  properties->hostRegisterSupported = 1;
   properties->integrated = properties->canMapHostMemory = properties->unifiedAddressing = 1;
   properties->managedMemory = properties->cooperativeLaunch = properties->pageableMemoryAccess = 1;
   properties->concurrentManagedAccess = properties->memoryPoolsSupported = 1;

@@ -58,6 +58,10 @@ void clear_detail() {
   error_state.detail.clear();
 }
 
+cudaError_t not_supported(const char* call, const char* why) {
+  return cudaError_t(set_error(cudaErrorNotSupported, std::string(call) + ": on the CPU backend " + why));
+}
+
 }  // namespace gpuport::simt
 
 using gpuport::simt::error_state;
