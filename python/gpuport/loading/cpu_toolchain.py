@@ -14,6 +14,7 @@ LIBRARY = "libgpuport_simt.so"
 MODULE_FILE = "module.so"
 HEADER_FOLDERS = (
     "include/simt", "include/simt/gpuport_simt", "include/simt/cooperative_groups",
+    "include/simt/cuda", "include/simt/cuda/std", "include/simt/nvtx3",
 )  # fmt: skip
 # What makes the same command compile something else.
 VARIABLES = ("CPATH", "CPLUS_INCLUDE_PATH")
@@ -28,7 +29,7 @@ def toolchain_identity() -> list[str]:
     """What, beside the source, decides what comes out."""
     folder = runtime_folder()
     compiler = host_compiler()
-    headers = [path for place in HEADER_FOLDERS for path in files_of(f"{folder}/{place}", (".h",))]
+    headers = [path for place in HEADER_FOLDERS for path in files_of(f"{folder}/{place}", ("",))]
     variables = [f"{name}={os.environ.get(name, '')}" for name in VARIABLES]
     files = [*compiler.programs, f"{folder}/{LIBRARY}", *headers]
     return [*variables, *compiler.command, *file_identities(files), *package_identity()]

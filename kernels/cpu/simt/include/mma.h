@@ -1,0 +1,4 @@
+// Matrix fragments are not here.
+#pragma once
+
+#include "gpuport_simt/missing_wmma.h"

@@ -1,0 +1,4 @@
+// What this has comes with the runtime.
+#pragma once
+
+#include "cuda_runtime.h"
