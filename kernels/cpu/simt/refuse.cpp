@@ -94,6 +94,16 @@ void refuse_width(int width, const char* operation, Site site) {
       "the width " + std::to_string(width) + " is not a power of two from 1 to the warp's " + std::to_string(warpSize));
 }
 
+void refuse_tile(unsigned threads, Site site) {
+  const unsigned block = current_warp->block->threads;
+  if (threads > block)
+    refuse("a tile", site,
+           "it has " + std::to_string(threads) + " threads, and the block only " + std::to_string(block));
+  refuse("a tile", site,
+         "the block's " + std::to_string(block) + " threads are no multiple of the tile's " + std::to_string(threads) +
+             ", so the last tile has only " + std::to_string(block % threads));
+}
+
 void refuse_source(unsigned source, LaneMask mask, const char* operation, Site site) {
   if ((mask & ~current_warp->full) != 0 || (mask >> current_lane & 1) == 0) refuse_mask(mask, operation, site);
   refuse(operation, site,

@@ -30,8 +30,8 @@ struct bit_xor {
   T operator()(T a, T b) const { return a ^ b; }
 };
 
-template <unsigned kSize, typename T, typename Combine>
-T reduce(const thread_block_tile<kSize>& tile, T value, Combine combine,
+template <unsigned kSize, typename Parent, typename T, typename Combine>
+T reduce(const thread_block_tile<kSize, Parent>& tile, T value, Combine combine,
          gpuport::simt::Site site = gpuport::simt::Site::here()) {
   for (unsigned step = 1; step < kSize; step *= 2) value = combine(value, tile.shfl_xor(value, step, site));
   return value;

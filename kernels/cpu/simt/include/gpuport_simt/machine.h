@@ -117,6 +117,7 @@ GPUPORT_SIMT_RUNTIME bool is_local(const void* address);
 // Ends the launch with an error about the calling lane. Does not return.
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_mask(LaneMask mask, const char* operation, Site site);
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_width(int width, const char* operation, Site site);
+[[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_tile(unsigned threads, Site site);
 [[noreturn]] GPUPORT_SIMT_RUNTIME void refuse_source(unsigned source, LaneMask mask, const char* operation, Site site);
 [[noreturn]] GPUPORT_SIMT_RUNTIME void trap(const char* what, Site site = Site::here());
 // A failed assert(): of device code it ends the launch, of host code the process.

@@ -12,6 +12,16 @@
 
 namespace gpuport::simt {
 
+// What a caller gave for a mask. Of 32 bits it names the first 32 lanes, signed or not: a sign that spreads would name
+// lanes that nobody wrote.
+struct MaskArgument {
+  LaneMask lanes;
+  template <typename T>
+    requires(std::is_integral_v<T> || std::is_enum_v<T>)
+  constexpr MaskArgument(T mask) : lanes(sizeof(T) > 4 ? LaneMask(mask) : LaneMask(unsigned(mask))) {}
+  constexpr operator LaneMask() const { return lanes; }
+};
+
 // The lanes that a mask names. CUDA's parameter has 32 bits: where a warp has no more lanes, `-1` is all of them.
 __forceinline__ LaneMask named_lanes(const Warp* warp, LaneMask mask) {
   if (mask == warp->full) [[likely]]
@@ -183,7 +193,7 @@ __forceinline__ LaneMask ballot(LaneMask mask, bool predicate, Op intrinsic, con
 }  // namespace gpuport::simt
 
 template <typename T>
-__forceinline__ T __shfl_sync(unsigned long long mask, T value, int source, int width = warpSize,
+__forceinline__ T __shfl_sync(gpuport::simt::MaskArgument mask, T value, int source, int width = warpSize,
                               gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::check_width(width, "__shfl_sync", site);
   const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
@@ -192,7 +202,7 @@ __forceinline__ T __shfl_sync(unsigned long long mask, T value, int source, int 
 }
 
 template <typename T>
-__forceinline__ T __shfl_up_sync(unsigned long long mask, T value, unsigned delta, int width = warpSize,
+__forceinline__ T __shfl_up_sync(gpuport::simt::MaskArgument mask, T value, unsigned delta, int width = warpSize,
                                  gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::check_width(width, "__shfl_up_sync", site);
   const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
@@ -201,7 +211,7 @@ __forceinline__ T __shfl_up_sync(unsigned long long mask, T value, unsigned delt
 }
 
 template <typename T>
-__forceinline__ T __shfl_down_sync(unsigned long long mask, T value, unsigned delta, int width = warpSize,
+__forceinline__ T __shfl_down_sync(gpuport::simt::MaskArgument mask, T value, unsigned delta, int width = warpSize,
                                    gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::check_width(width, "__shfl_down_sync", site);
   const unsigned lane = gpuport::simt::current_lane, segment = unsigned(width) - 1;
@@ -210,7 +220,7 @@ __forceinline__ T __shfl_down_sync(unsigned long long mask, T value, unsigned de
 }
 
 template <typename T>
-__forceinline__ T __shfl_xor_sync(unsigned long long mask, T value, int lane_mask, int width = warpSize,
+__forceinline__ T __shfl_xor_sync(gpuport::simt::MaskArgument mask, T value, int lane_mask, int width = warpSize,
                                   gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::check_width(width, "__shfl_xor_sync", site);
   // As on the GPU: an earlier segment may be read, a later one gives the lane's own value.
@@ -220,28 +230,28 @@ __forceinline__ T __shfl_xor_sync(unsigned long long mask, T value, int lane_mas
                                  "__shfl_xor_sync", site);
 }
 
-__forceinline__ unsigned long long __ballot_sync(unsigned long long mask, int predicate,
+__forceinline__ unsigned long long __ballot_sync(gpuport::simt::MaskArgument mask, int predicate,
                                                  gpuport::simt::Site site = gpuport::simt::Site::here()) {
   return gpuport::simt::ballot(mask, predicate != 0, gpuport::simt::Op::kBallot, "__ballot_sync", site);
 }
-__forceinline__ int __any_sync(unsigned long long mask, int predicate,
+__forceinline__ int __any_sync(gpuport::simt::MaskArgument mask, int predicate,
                                gpuport::simt::Site site = gpuport::simt::Site::here()) {
   return gpuport::simt::ballot(mask, predicate != 0, gpuport::simt::Op::kAny, "__any_sync", site) != 0;
 }
-__forceinline__ int __all_sync(unsigned long long mask, int predicate,
+__forceinline__ int __all_sync(gpuport::simt::MaskArgument mask, int predicate,
                                gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  mask = gpuport::simt::named_lanes(gpuport::simt::current_warp, mask);
-  return gpuport::simt::ballot(mask, predicate != 0, gpuport::simt::Op::kAll, "__all_sync", site) == mask;
+  const gpuport::simt::LaneMask lanes = gpuport::simt::named_lanes(gpuport::simt::current_warp, mask);
+  return gpuport::simt::ballot(lanes, predicate != 0, gpuport::simt::Op::kAll, "__all_sync", site) == lanes;
 }
 
 inline unsigned long long __activemask(gpuport::simt::Site site = gpuport::simt::Site::here()) {
   return gpuport::simt::wait_converged(site);
 }
 
-inline void __syncwarp(unsigned long long mask, gpuport::simt::Site site = gpuport::simt::Site::here()) {
+inline void __syncwarp(gpuport::simt::MaskArgument named, gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::Warp* const warp = gpuport::simt::current_warp;
   const unsigned lane = gpuport::simt::current_lane;
-  mask = gpuport::simt::named_lanes(warp, mask);
+  const gpuport::simt::LaneMask mask = gpuport::simt::named_lanes(warp, named);
   if (mask == warp->full) return gpuport::simt::wait_warp(gpuport::simt::Op::kSync, site);
   gpuport::simt::check_mask(warp, lane, mask, "__syncwarp", site);
   gpuport::simt::wait_group(mask, gpuport::simt::Op::kSync, lane, gpuport::simt::resolve_shuffle, site);
@@ -251,12 +261,12 @@ inline void __syncwarp(gpuport::simt::Site site = gpuport::simt::Site::here()) {
   __syncwarp(gpuport::simt::current_warp->full, site);
 }
 
-#define GPUPORT_SIMT_REDUCE(name, op, combine)                                                              \
-  template <typename T>                                                                                     \
-  inline T name(unsigned long long mask, T value, gpuport::simt::Site site = gpuport::simt::Site::here()) { \
-    static_assert(std::is_integral_v<T>);                                                                   \
-    return gpuport::simt::fold_lanes<gpuport::simt::FoldAll<gpuport::simt::combine>>(                       \
-        mask, value, gpuport::simt::Op::op, #name, site);                                                   \
+#define GPUPORT_SIMT_REDUCE(name, op, combine)                                                                       \
+  template <typename T>                                                                                              \
+  inline T name(gpuport::simt::MaskArgument mask, T value, gpuport::simt::Site site = gpuport::simt::Site::here()) { \
+    static_assert(std::is_integral_v<T>);                                                                            \
+    return gpuport::simt::fold_lanes<gpuport::simt::FoldAll<gpuport::simt::combine>>(                                \
+        mask, value, gpuport::simt::Op::op, #name, site);                                                            \
   }
 GPUPORT_SIMT_REDUCE(__reduce_add_sync, kReduceAdd, Plus)
 GPUPORT_SIMT_REDUCE(__reduce_min_sync, kReduceMin, Least)
@@ -267,17 +277,17 @@ GPUPORT_SIMT_REDUCE(__reduce_xor_sync, kReduceXor, BitXor)
 #undef GPUPORT_SIMT_REDUCE
 
 template <typename T>
-inline unsigned long long __match_any_sync(unsigned long long mask, T value,
+inline unsigned long long __match_any_sync(gpuport::simt::MaskArgument mask, T value,
                                            gpuport::simt::Site site = gpuport::simt::Site::here()) {
   return gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(mask, value, gpuport::simt::Op::kMatchAny,
                                                              "__match_any_sync", site);
 }
 template <typename T>
-inline unsigned long long __match_all_sync(unsigned long long mask, T value, int* all_equal,
+inline unsigned long long __match_all_sync(gpuport::simt::MaskArgument mask, T value, int* all_equal,
                                            gpuport::simt::Site site = gpuport::simt::Site::here()) {
-  mask = gpuport::simt::named_lanes(gpuport::simt::current_warp, mask);
-  const unsigned long long same = gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(
-      mask, value, gpuport::simt::Op::kMatchAll, "__match_all_sync", site);
-  *all_equal = same == mask;
-  return same == mask ? mask : 0;
+  const gpuport::simt::LaneMask lanes = gpuport::simt::named_lanes(gpuport::simt::current_warp, mask);
+  const gpuport::simt::LaneMask same = gpuport::simt::fold_lanes<gpuport::simt::FoldEqual>(
+      lanes, value, gpuport::simt::Op::kMatchAll, "__match_all_sync", site);
+  *all_equal = same == lanes;
+  return same == lanes ? lanes : 0;
 }
