@@ -36,7 +36,8 @@ __global__ void nested(const int* v, int* out) {
   tell(out, cg::tiled_partition<8>(tile), v[threadIdx.x]);
 }
 __global__ void odd_lanes(const int* v, int* out) {
-  if (threadIdx.x % 2 == 1) tell(out, cg::tiled_partition(cg::coalesced_threads(), 4), v[threadIdx.x]);
+  if (threadIdx.x % 2 == 0) return;
+  tell(out, cg::tiled_partition(cg::coalesced_threads(), 4), v[threadIdx.x]);
 }
 // Tiles of several warps.
 template <unsigned kSize> __device__ void wide(const int* v, int* out, cg::thread_block block) {
@@ -182,13 +183,17 @@ def test_copies_of_a_group_and_one_that_acts(module: Module) -> None:
 
 def test_a_block_that_is_no_multiple_of_its_tile(module: Module) -> None:
     p = np.arange(256, dtype="i4")
-    with pytest.raises(gpuport.LaunchError, match=r"a tile at <source>:\d+: the block's 120 threads are no multiple of the tile's 32, so the last tile has only 24; "):  # noqa: E501  # fmt: skip
+    words = (
+        r"a tile at <source>:\d+: the block's 120 threads are no multiple of the tile's 32, "
+        "so the last tile has only 24; "
+    )
+    with pytest.raises(gpuport.LaunchError, match=words):
         module.alone(1, 120, (p,))
     with pytest.raises(gpuport.LaunchError, match="it has 32 threads, and the block only 20"):
         module.alone(1, 20, (p,))
     out = np.zeros(3000, "i4")
     with pytest.raises(
-        gpuport.LaunchError, match="the block's 96 threads are no multiple of .* 64"
+        gpuport.LaunchError, match=r"the block's 96 threads are no multiple of .* 64"
     ):
         module.wide_64(1, 96, (p, out))
 

@@ -10,6 +10,7 @@ from .brackets import BLANK, has_bare_comma, skip_blank, skip_blank_back
 from .launches import Launch, find_launches
 from .shared_memory import rewrite_shared
 from .source import Source
+from .spins import rewrite_spins
 
 _ONE_WORD = re.compile(r"\s*(?:[A-Z_][A-Z0-9_]*|\w+\s*\.\.\.)\s*", re.ASCII)
 
@@ -20,6 +21,7 @@ def translate(source: Source) -> None:
         _rewrite_launch(source, launch)
     rewrite_shared(source)
     report_architecture(source)
+    rewrite_spins(source)
     report_assembly(source)
 
 

@@ -21,9 +21,13 @@ inline int __syncthreads_and(int predicate, gpuport::simt::Site site = gpuport::
   return __syncthreads_count(predicate == 0, site) == 0;
 }
 
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+// Code that comes to one of these again and again waits for somebody.
+inline void __threadfence(gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  gpuport::simt::note_poll(site);
+}
+inline void __threadfence_block(gpuport::simt::Site site = gpuport::simt::Site::here()) { __threadfence(site); }
+inline void __threadfence_system(gpuport::simt::Site site = gpuport::simt::Site::here()) { __threadfence(site); }
 
 inline void __nanosleep(unsigned, gpuport::simt::Site site = gpuport::simt::Site::here()) {
   gpuport::simt::yield(site);
@@ -40,7 +44,8 @@ inline void __prof_trigger(int) {}  // nothing is profiled here
 #endif
 
 // Nanoseconds, so that differences mean the same on every machine; not the clock of any processor.
-inline long long clock64() {
+inline long long clock64(gpuport::simt::Site site = gpuport::simt::Site::here()) {
+  gpuport::simt::note_poll(site);
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000000000ll + now.tv_nsec;

@@ -1,6 +1,7 @@
 // What the translator writes: launches and shared objects.
 #pragma once
 
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -37,15 +38,30 @@ int launch_bound(const char* name, const void* function, const Config& config, b
       {name, function, config, resident, [](const void* context) { (*static_cast<const Bound*>(context))(); }, &bound});
 }
 
-// The kernel is one function: its parameter types are known, and the arguments convert to them at the call.
-template <typename... Parameters>
+// The kernel is one function: its parameter types are known, and the arguments convert to them at the call. A call with
+// fewer goes by the function's name, which knows its default arguments.
+template <typename Call, typename... Parameters>
 struct FunctionLaunch {
   const char* name;
   void (*function)(Parameters...);
   Config config;
+  Call call;
   void operator()(Parameters... arguments) const {
     // The kernel's own parameters are the copy that each thread gets.
     launch_bound(name, reinterpret_cast<const void*>(function), config, false, [&] { function(arguments...); });
+  }
+  template <typename... Arguments>
+    requires(sizeof...(Arguments) < sizeof...(Parameters))
+  void operator()(const Arguments&... arguments) const {
+    bind(std::index_sequence_for<Arguments...>{}, arguments...);
+  }
+
+ private:
+  template <std::size_t... kIndices, typename... Arguments>
+  void bind(std::index_sequence<kIndices...>, const Arguments&... arguments) const {
+    [this](std::tuple_element_t<kIndices, std::tuple<Parameters...>>... values) {
+      launch_bound(name, reinterpret_cast<const void*>(function), config, false, [&] { call(values...); });
+    }(arguments...);
   }
 };
 
@@ -67,10 +83,10 @@ struct CallLaunch {
   }
 };
 
-template <typename... Parameters>
-FunctionLaunch<Parameters...> one_function(void (*function)(Parameters...), const char* name, const Config& config,
-                                           int) {
-  return {name, function, config};
+template <typename Call, typename... Parameters>
+FunctionLaunch<Call, Parameters...> one_function(void (*function)(Parameters...), const char* name,
+                                                 const Config& config, const Call& call, int) {
+  return {name, function, config, call};
 }
 
 }  // namespace gpuport::simt
@@ -81,20 +97,23 @@ FunctionLaunch<Parameters...> one_function(void (*function)(Parameters...), cons
 // this one function?" dependent, so that an overload set answers no instead of being an error.
 #define GPUPORT_SIMT_LAUNCH(kernel, ...)                                                               \
   [&](auto gpuport_simt_tag, const ::gpuport::simt::Config& gpuport_simt_config) {                     \
+    auto gpuport_simt_call = [&](auto&... gpuport_simt_arguments) {                                    \
+      GPUPORT_SIMT_UNWRAP kernel(gpuport_simt_arguments...);                                           \
+    };                                                                                                 \
     if constexpr (requires {                                                                           \
                     ::gpuport::simt::one_function(GPUPORT_SIMT_UNWRAP kernel, "", gpuport_simt_config, \
-                                                  gpuport_simt_tag);                                   \
+                                                  gpuport_simt_call, gpuport_simt_tag);                \
                   }) {                                                                                 \
       return ::gpuport::simt::one_function(GPUPORT_SIMT_UNWRAP kernel, #kernel, gpuport_simt_config,   \
-                                           gpuport_simt_tag);                                          \
+                                           gpuport_simt_call, gpuport_simt_tag);                       \
     } else {                                                                                           \
-      auto gpuport_simt_call = [&](auto&... gpuport_simt_arguments) {                                  \
-        GPUPORT_SIMT_UNWRAP kernel(gpuport_simt_arguments...);                                         \
-      };                                                                                               \
       return ::gpuport::simt::CallLaunch<decltype(gpuport_simt_call)>{#kernel, gpuport_simt_call,      \
                                                                       gpuport_simt_config};            \
     }                                                                                                  \
   }(0, ::gpuport::simt::Config(__VA_ARGS__))
+
+// The body of a loop that has none: it waits for another thread. Where a compiler computes the loop, nobody does.
+#define GPUPORT_SIMT_SPIN() ::gpuport::simt::spin(::gpuport::simt::Site::here())
 
 // A reference to the block's object of that type. The tag's address is the object's name: every function, and every
 // instantiation of a template, has its own.
@@ -127,6 +146,10 @@ FunctionLaunch<Parameters...> one_function(void (*function)(Parameters...), cons
 #define GPUPORT_SIMT_OUTER_SHARED(name, ...) GPUPORT_SIMT_OUTER_SHARED_ALIGNED(1, name, __VA_ARGS__)
 
 namespace gpuport::simt {
+constexpr void spin(Site site) {
+  if (!std::is_constant_evaluated()) note_poll(site);
+}
+
 // Known to the machine as long as the binary that has it is loaded.
 struct OuterShared {
   void* (*address)();  // on the calling OS thread
