@@ -205,8 +205,8 @@ def test_masks_of_32_bits_name_32_lanes(cpu: Target, kind: str) -> None:
       if (threadIdx.x < 32) out[threadIdx.x] = __any_sync(mask, in[threadIdx.x]);
     }}
     __global__ void all(const int* in, int* out) {{
-      {kind} mask = -1;
-      out[threadIdx.x] = __any_sync(mask, in[threadIdx.x]);
+      const {kind} mask = -1;
+      out[threadIdx.x] = __any_sync(mask, in[threadIdx.x]) + __any_sync(-1, 0);
     }}
     """
     module = gpuport.load(source, backend="cpu", warp_size=cpu.warp_size)

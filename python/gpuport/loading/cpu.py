@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from gpuport.errors import CompileError
 from gpuport.loading.compiling import run_compiler
 from gpuport.loading.cpu_toolchain import LIBRARY, MODULE_FILE, host_compiler, runtime_folder
 from gpuport.loading.cuda_options import host_options
 from gpuport.loading.entries import Entries, expression_line, find_entries, prelude, wrapped
+from gpuport.loading.link_errors import explain_undefined
 from gpuport.loading.overlay import write_overlay
 from gpuport.loading.records import GlobalRecord, KernelRecord, ModuleRecord
 from gpuport.loading.reflection import Reflection, global_record
@@ -44,7 +46,10 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
         *("-o", str(output), f"-L{runtime}", f"-l:{LIBRARY}", "-pthread", "-Wl,-z,defs"),
         *host_options(request.options.rest),
     ]
-    run_compiler(command, request.name, str(overlay.main))
+    try:
+        run_compiler(command, request.name, str(overlay.main))
+    except CompileError as error:
+        raise CompileError(explain_undefined(str(error), request.name)) from None
     reflection = Reflection(output.read_bytes())
     return ModuleRecord(
         tuple(_kernel_records(entries, reflection)),

@@ -12,13 +12,14 @@
 
 namespace gpuport::simt {
 
-// What a caller gave for a mask. Of 32 bits it names the first 32 lanes, signed or not: a sign that spreads would name
-// lanes that nobody wrote.
+// What a caller gave for a mask. A variable of 32 bits names the first 32 lanes, signed or not: a sign that spreads
+// would name lanes that nobody wrote. `-1` and `~0`, written where they are used, are all ones of any width.
 struct MaskArgument {
   LaneMask lanes;
-  template <typename T>
-    requires(std::is_integral_v<T> || std::is_enum_v<T>)
-  constexpr MaskArgument(T mask) : lanes(sizeof(T) > 4 ? LaneMask(mask) : LaneMask(unsigned(mask))) {}
+  template <typename T, typename Plain = std::remove_cvref_t<T>>
+    requires(std::is_integral_v<Plain> || std::is_enum_v<Plain>)
+  constexpr MaskArgument(T&& mask)
+      : lanes(std::is_lvalue_reference_v<T> && sizeof(Plain) <= 4 ? LaneMask(unsigned(mask)) : LaneMask(mask)) {}
   constexpr operator LaneMask() const { return lanes; }
 };
 
