@@ -81,7 +81,9 @@ namespace {
 constexpr std::size_t kChunkBytes = std::size_t(8) << 20;
 constexpr std::size_t kHugePage = std::size_t(2) << 20;
 constexpr std::size_t kPage = std::size_t(4) << 10;
-constexpr std::size_t kMappingBytes = kChunkBytes + kHugePage + kPage;
+// Closed below the stacks: as much as the largest stack, because a frame may reach far before it touches anything.
+constexpr std::size_t kClosedBytes = std::size_t(1) << 20;
+constexpr std::size_t kMappingBytes = kClosedBytes + kChunkBytes + kHugePage + kPage;
 constexpr std::size_t kKeptChunks = 4;  // enough for a block of 1024 threads
 constexpr std::size_t kGuardBytes = 32;
 
@@ -100,8 +102,8 @@ void StackPool::add_chunk() {
       mmap(nullptr, kMappingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
   const auto start = reinterpret_cast<std::uintptr_t>(mapping);
-  // Always past the start, so that there is room for a guard page on either side of the stacks.
-  char* const memory = reinterpret_cast<char*>((start / kHugePage + 1) * kHugePage);
+  // Always past the start, so that there is closed room on either side of the stacks.
+  char* const memory = reinterpret_cast<char*>(((start + kClosedBytes) / kHugePage + 1) * kHugePage);
   char* const past = memory + kChunkBytes;
   mprotect(mapping, std::size_t(memory - static_cast<char*>(mapping)), PROT_NONE);
   mprotect(past, std::size_t(static_cast<char*>(mapping) + kMappingBytes - past), PROT_NONE);
@@ -136,6 +138,18 @@ std::size_t StackPool::used(const void* address) const {
     return std::size_t(top(chunk, i) - place);
   }
   return 0;
+}
+
+bool StackPool::has_overflowed(const void* fault) const {
+  const char* const place = static_cast<const char*>(fault);
+  for (std::size_t c = 0; c < chunks_.size(); ++c) {
+    const Chunk& chunk = chunks_[c];
+    if (place >= chunk.mapping && place < chunk.memory) return true;
+    const std::size_t used = c + 1 == chunks_.size() ? carved_ : chunk.stacks;
+    for (std::size_t i = 0; i < used; ++i)
+      if (!is_intact(top(chunk, i))) return true;
+  }
+  return false;
 }
 
 void StackPool::take_back_all() {

@@ -39,6 +39,8 @@ class StackPool {
     std::memcpy(&word, top - bytes_ + kOffset, sizeof word);
     return word == kGuard;
   }
+  // Whether a fault at that address, or a word between two stacks, says that some stack has run over its end.
+  bool has_overflowed(const void* fault) const;
   std::size_t stack_bytes() const { return bytes_; }
   // How much of the stack that `address` lies in is above it.
   std::size_t used(const void* address) const;
