@@ -8,7 +8,6 @@
 #include <cstring>
 #include <new>
 
-#include "fault.h"
 #include "gpuport_simt/errors.h"
 
 GPUPORT_SIMT_STATE __thread uint3 threadIdx;
@@ -338,7 +337,6 @@ void Worker::run(Launch& next) {
   warpSize = int(next.warp_size);
   set_working(*this, true);
   try {
-    prepare_for_faults();
     if (!next.stopped && start_block()) {
       BlockState& block = *active[0];
       Warp* const warp = block.warp + (next.seeded ? random_bit(block.ready_warps, next_random()) : 0);

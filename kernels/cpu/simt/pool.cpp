@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "fault.h"
 #include "machine.h"
 
 namespace gpuport::simt {
@@ -45,6 +46,8 @@ class Pool {
 
  private:
   void serve() {
+    // Before there is a launch to take part in: this waits for the loader, where a launch inside of dlopen has it.
+    prepare_for_faults();
     Worker worker;
     std::uint64_t served = 0;
     std::unique_lock<std::mutex> lock(mutex_);
@@ -94,6 +97,7 @@ struct PoolOwner {
 }  // namespace
 
 void run_on_workers(Launch& launch) {
+  prepare_for_faults();
   thread_local Worker own;
   launch.workers.push_back(&own);
   bool open = false;

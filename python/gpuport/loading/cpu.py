@@ -10,7 +10,7 @@ from gpuport.loading.compiling import run_compiler
 from gpuport.loading.cpu_toolchain import LIBRARY, MODULE_FILE, host_compiler, runtime_folder
 from gpuport.loading.cuda_options import host_options
 from gpuport.loading.entries import Entries, expression_line, find_entries, prelude, wrapped
-from gpuport.loading.link_errors import explain_undefined
+from gpuport.loading.host_errors import explained
 from gpuport.loading.overlay import write_overlay
 from gpuport.loading.records import GlobalRecord, KernelRecord, ModuleRecord
 from gpuport.loading.reflection import Reflection, global_record
@@ -49,7 +49,7 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
     try:
         run_compiler(command, request.name, str(overlay.main))
     except CompileError as error:
-        raise CompileError(explain_undefined(str(error), request.name)) from None
+        raise CompileError(explained(str(error), request.name)) from None
     reflection = Reflection(output.read_bytes())
     return ModuleRecord(
         tuple(_kernel_records(entries, reflection)),

@@ -16,4 +16,5 @@
 #include "gpuport_simt/intrinsics.h"
 #include "gpuport_simt/math.h"
 #include "gpuport_simt/simd_video.h"
+#include "gpuport_simt/textures.h"
 #include "gpuport_simt/device_assert.h"

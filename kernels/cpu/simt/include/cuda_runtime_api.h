@@ -225,4 +225,6 @@ inline cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, 
 }
 
 #include "gpuport_simt/more_runtime_calls.h"
+#include "gpuport_simt/components.h"
+#include "gpuport_simt/arrays.h"
 #include "gpuport_simt/unsupported_calls.h"

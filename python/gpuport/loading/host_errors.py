@@ -1,4 +1,4 @@
-"""What a linker says about functions that are defined nowhere, for people."""
+"""What the host's compiler and linker say about CUDA sources, with a sentence in front."""
 
 from __future__ import annotations
 
@@ -8,8 +8,23 @@ _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`'\"]?(?P<name>[^\
 _INSIDE = re.compile(r"in function [`'](?P<name>[^\n'`]+)'|referenced by (?P<place>[^\n]+)")
 
 
-def explain_undefined(said: str, name: str) -> str:
-    """The words of a linker, behind a sentence on each name that it did not find."""
+_REFERENCE = re.compile(
+    r"^(?P<place>[^\n]*?:\d+):\d+: error: (?:\W(?:texture|surface)\W does not name a |"
+    r"no template named '(?:texture|surface)')",
+    re.MULTILINE,
+)
+
+
+def explained(said: str, name: str) -> str:
+    """The words of a compiler or linker, behind what they come to where that is known.
+
+    Known are functions that are defined nowhere, and texture references.
+    """
+    if reference := _REFERENCE.search(said):
+        return (
+            f"{reference['place']}: texture references are gone since CUDA 12: pass a "
+            f"cudaTextureObject_t, made by cudaCreateTextureObject\n{said}"
+        )
     wanted = list(dict.fromkeys(match["name"].strip() for match in _UNDEFINED.finditer(said)))
     if not wanted:
         return said
