@@ -8,19 +8,20 @@
 
 namespace gpuport::simt {
 
-// The operation under another rounding mode of the processor. What is volatile is neither computed before the mode is
-// set nor kept until it is back.
+template <typename T>
+inline T through_memory(T value) {
+  volatile T cell = value;
+  return cell;
+}
+// The operation under another rounding mode of the processor. What goes through memory is neither computed before the
+// mode is set nor kept until it is back. Not inline, so that nothing is fused with it.
 template <int kMode, typename F, typename... Values>
 __attribute__((noinline)) auto rounded(F f, Values... values) {
-  const auto compute = [&f](volatile Values... given) {
-    volatile auto result = f(Values(given)...);
-    return result;
-  };
   if constexpr (kMode == FE_TONEAREST) {
-    return decltype(f(values...))(compute(values...));
+    return f(values...);
   } else {
     std::fesetround(kMode);
-    const decltype(f(values...)) result = compute(values...);
+    const auto result = through_memory(f(through_memory(values)...));
     std::fesetround(FE_TONEAREST);
     return result;
   }
@@ -84,6 +85,7 @@ inline T whole(T v) {
   }
 #define GPUPORT_SIMT_FROM_INTEGER(from, integer, to, type, mode, rounding)                 \
   inline type __##from##2##to##_##mode(integer v) {                                        \
+    if constexpr (rounding == FE_TONEAREST) return type(v);                                \
     return gpuport::simt::rounded<rounding>([](integer given) { return type(given); }, v); \
   }
 #define GPUPORT_SIMT_BETWEEN(name, integer, mode, rounding)              \
