@@ -11,8 +11,10 @@ import gpuport
 
 # One statement a line, as programs write them.
 STATEMENTS = """
-int mode; cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0); out[0] = mode != cudaComputeModeProhibited
-cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); out[1] = int(p.memPitch) + p.computeMode + p.deviceOverlap
+int mode; cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0)
+out[0] = mode != cudaComputeModeProhibited
+cudaDeviceProp p; cudaGetDeviceProperties(&p, 0)
+out[1] = int(p.memPitch) + p.computeMode + p.deviceOverlap
 out[2] = int(p.textureAlignment) + p.maxTexture1D + p.maxSurface2D[1] + p.pciBusID + p.tccDriver
 out[3] = p.clockRate > 0 && p.kernelExecTimeoutEnabled == 0 && p.memoryClockRate == 0
 cudaGraphicsResource** r = nullptr; out[4] = cudaGraphicsMapResources(2, r, 0)
@@ -23,15 +25,19 @@ cudaGraph_t g; out[8] = cudaGraphCreate(&g, 0)
 cudaGraphExec_t ge; out[9] = cudaGraphInstantiate(&ge, g, NULL, NULL, 0)
 int b = 0; out[10] = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&b, k, 128, 0) + b
 cudaIpcMemHandle_t h; out[11] = cudaIpcGetMemHandle(&h, out)
-cudaMemLocation l = {cudaMemLocationTypeDevice, 0}; out[12] = cudaMemAdvise(out, 4, cudaMemAdviseSetReadMostly, l)
-out[13] = cudaLaunchHostFunc(0, [](void* data) { static_cast<int*>(data)[14] = 14; }, out)
-cudaPitchedPtr m; out[15] = cudaMalloc3D(&m, make_cudaExtent(10, 4, 2)) + int(m.pitch / 512 + m.ysize)
+cudaMemLocation l = {cudaMemLocationTypeDevice, 0}
+out[12] = cudaMemAdvise(out, 4, cudaMemAdviseSetReadMostly, l)
+cudaHostFn_t tell = [](void* data) { static_cast<int*>(data)[14] = 14; }
+out[13] = cudaLaunchHostFunc(0, tell, out)
+cudaPitchedPtr m
+out[15] = cudaMalloc3D(&m, make_cudaExtent(10, 4, 2)) + int(m.pitch / 512 + m.ysize)
 out[16] = cudaMemset3D(m, 3, make_cudaExtent(10, 4, 2)) + static_cast<char*>(m.ptr)[7 * m.pitch + 9]
 cudaFree(m.ptr); std::size_t bytes; cudaGetSymbolSize(&bytes, table); out[17] = int(bytes)
 out[18] = cudaErrorInvalidTextureBinding == 19 ? cudaErrorECCUncorrectable : 0
 int width = 0; out[19] = cudaDeviceGetAttribute(&width, cudaDevAttrMaxTexture2DWidth, 0) + width
 out[20] = cudaDeviceGetAttribute(&width, cudaDeviceAttr(4711), 0)
-cudaMemPool_t pool; cudaDeviceGetDefaultMemPool(&pool, 0); cudaGetLastError(); out[21] = cudaGetLastError()
+cudaMemPool_t pool; cudaDeviceGetDefaultMemPool(&pool, 0); cudaGetLastError()
+out[21] = cudaGetLastError()
 """
 NOT_SUPPORTED = 801
 EXPECTED = [1, 2**31 - 1, 512, 1, NOT_SUPPORTED, 0, 0, 3, NOT_SUPPORTED, NOT_SUPPORTED, 16,
@@ -42,7 +48,8 @@ def test_names_of_the_runtime(tmp_path: Path) -> None:
     # Host code runs where it can here: as the initialiser of a variable.
     lines = STATEMENTS.strip().replace("\n", ";\n  ")
     source = (
-        "#include <cstdio>\n__device__ int table[5];\n__global__ void k(int* p) { *p = table[0]; }\n"
+        "#include <cstdio>\n__device__ int table[5];\n"
+        "__global__ void k(int* p) { *p = table[0]; }\n"
         f"int host(int* out) {{\n  {lines};\n  return 0;\n}}\n"
         "__device__ int answers[23];\nint done = (answers[22] = 77, host(answers));\n"
     )
