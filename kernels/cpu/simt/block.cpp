@@ -74,7 +74,8 @@ void BlockState::start(const Launch& launch, std::uint64_t number) {
   objects.clear();
   arena_used = launch.dynamic_bytes;
   poison(arena.get(), launch.dynamic_bytes, launch);
-  start_outer_shared(*this, launch);
+  if (launch.outer_bytes != 0) [[unlikely]]
+    start_outer_shared(*this, launch);
 }
 
 void* shared_object(const void* tag, std::size_t bytes, std::size_t alignment, const char* name, Site site) {
