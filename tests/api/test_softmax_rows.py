@@ -102,7 +102,7 @@ def test_maxima_of_any_size(variant: str, cols: int, dtype: type, warp_size: int
     powers = [2.0**e for e in (-20, 0, 3, 8, 11, 15, 19.99, 20, 20.01, 24, 60, 127)]
     spread = np.linspace(-12, 0, cols, dtype=np.float32)
     for size in [p for p in powers if p <= largest] + [largest]:
-        # The nearest neighbours of a large number are far away: all of it, or half of it, or its like.
+        # The nearest neighbours of a large number are far away.
         near = np.concatenate([size + spread, size * (1 + spread / 64), -size + spread])
         near = np.clip(near, -largest, largest).astype(dtype).reshape(3, cols)
         for x in (near, -near):
