@@ -147,20 +147,32 @@ def test_a_fault_at_one_width() -> None:
     assert not cells["saxpy", 64]["ok"]
 
 
-def test_a_kernel_that_ends_the_process() -> None:
-    edit("own.cu", "if (i < n) y[i] += a", "if (n == 2) y[1ll << 40] = 0; if (i < n) y[i] += a")
+@pytest.mark.parametrize(
+    ("statement", "shows"),
+    [
+        ("__builtin_trap();", "crashed"),
+        ("y[1ll << 40] = 0;", "raised"),
+        ("volatile int zero = 0; y[0] = 7 / zero;", "raised"),
+        ("volatile int forever = 1; while (forever);", "raised"),
+    ],
+    ids=["ends the process", "an address of nobody", "a division by zero", "waits for nobody"],
+)
+def test_a_kernel_that_goes_wrong_at_one_size(statement: str, shows: str) -> None:
+    edit("own.cu", "if (i < n) y[i] += a", f"if (n == 2) {{ {statement} }} if (i < n) y[i] += a")
     code, cells = check("--quick")
     assert code == 1
     for width in (32, 64):
         (failure,) = cells["saxpy", width]["failures"]
-        assert (failure["case"], failure["check"]) == ("saxpy-float32-2-own", "crashed")
+        assert (failure["case"], failure["check"]) == ("saxpy-float32-2-own", shows)
         assert cells["saxpy", width]["passed"] == 8
         assert cells["twice", width]["ok"]
 
 
 def test_a_kernel_that_never_ends() -> None:
     edit(
-        "own.cu", "if (i < n) y[i] += a", "volatile int q = n == 2; while (q); if (i < n) y[i] += a"
+        "own.cu",
+        "if (i < n) y[i] += a",
+        "volatile int q = n == 2; while (q) q = 1; if (i < n) y[i] += a",
     )
     code, cells = check("--quick", "--timeout", "2")
     assert code == 1
