@@ -11,7 +11,7 @@ coalesced_group labeled_partition(const Group& group, Label label,
                                   gpuport::simt::Site site = gpuport::simt::Site::here()) {
   const unsigned long long lanes = group.lanes(), mine = __match_any_sync(lanes, label, site);
   // A lane stands for its part if no lower one does.
-  const bool stands = (mine & ((1ull << gpuport::simt::current_lane) - 1)) == 0;
+  const bool stands = __builtin_ctzll(mine) == int(gpuport::simt::current_lane);
   const unsigned long long standing = __ballot_sync(lanes, stands, site);
   const unsigned long long before = standing & ((mine & -mine) - 1);
   return coalesced_group(mine, unsigned(__popcll(before)), unsigned(__popcll(standing)));
