@@ -37,6 +37,20 @@ __global__ void divide(int* p) { p[1] = 7 / p[threadIdx.x]; }
 """
 
 
+# Frames of every size, filled: one of them writes where the guard of the lowest stack was.
+FRAMES = """
+template <int kInts>
+__device__ int deep(int n, volatile int* p) {
+  volatile int pad[kInts];
+  for (int i = 0; i < kInts; ++i) pad[i] = n;
+  return n == 0 ? p[0] : deep<kInts>(n - 1, p) + pad[n % kInts];
+}
+template <int kInts>
+__global__ void frames(int* p) { p[threadIdx.x] = deep<kInts>(100000, p); }
+__global__ void fine(int* p) { p[threadIdx.x] = 5; }
+"""
+
+
 def check_working(module: gpuport.loading.Module) -> None:
     p = np.zeros(65, "i4")
     module.recursive(1, 64, (3, p))
@@ -57,6 +71,19 @@ def test_a_deep_stack_is_an_error(cpu: Target, threads: int) -> None:
         with pytest.raises(gpuport.LaunchError):
             module.one_array(1, 1, (count, np.zeros(2, "i4")))
         check_working(module)
+
+
+def test_the_stacks_are_whole_after_every_overflow(cpu: Target) -> None:
+    sizes = [f"frames<{ints}>" for ints in range(1, 25)]
+    module = gpuport.load(
+        FRAMES, backend="cpu", warp_size=cpu.warp_size, name_expressions=sizes, options=("-O1",)
+    )
+    for size in sizes:
+        with pytest.raises(gpuport.LaunchError, match="more stack than"):
+            module[size](8, 64, (np.zeros(64, "i4"),))
+        p = np.zeros(64, "i4")
+        module.fine(8, 64, (p,))
+        assert p.tolist() == [5] * 64, size
 
 
 def test_a_wild_address_is_an_error(cpu: Target) -> None:

@@ -97,6 +97,10 @@ char* StackPool::top(const Chunk& chunk, std::size_t i) const {
   return chunk.memory + kGuardBytes + (i + 1) * (bytes_ - kOffset);
 }
 
+void StackPool::guard_first(const Chunk& chunk) {
+  std::memcpy(top(chunk, 0) - (bytes_ - kOffset), &kGuard, sizeof kGuard);
+}
+
 void StackPool::add_chunk() {
   void* const mapping =
       mmap(nullptr, kMappingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -112,7 +116,7 @@ void StackPool::add_chunk() {
   madvise(memory, kChunkBytes, chunks_.size() < kKeptChunks ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   const std::size_t stride = bytes_ - kOffset;
   chunks_.push_back({mapping, memory, (kChunkBytes - 2 * kGuardBytes) / stride});
-  std::memcpy(top(chunks_.back(), 0) - stride, &kGuard, sizeof kGuard);
+  guard_first(chunks_.back());
   carved_ = 0;
 }
 
@@ -155,6 +159,7 @@ bool StackPool::has_overflowed(const void* fault) const {
 void StackPool::take_back_all() {
   free_.clear();
   for (std::size_t c = 0; c < chunks_.size(); ++c) {
+    guard_first(chunks_[c]);  // whoever ran over an end may have written where the guard was
     const std::size_t used = c + 1 == chunks_.size() ? carved_ : chunks_[c].stacks;
     for (std::size_t i = used; i-- > 0;) {
       char* const stack = top(chunks_[c], i);

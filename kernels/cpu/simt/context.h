@@ -57,6 +57,7 @@ class StackPool {
   };
   char* top(const Chunk& chunk, std::size_t i) const;
   void add_chunk();
+  void guard_first(const Chunk& chunk);  // the word below the lowest stack; the others' are above their neighbours
 
   std::size_t bytes_;
   std::vector<Chunk> chunks_;
