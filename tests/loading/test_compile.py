@@ -12,6 +12,7 @@ import gpuport
 from gpuport.loading.cuda_options import host_options
 from gpuport.loading.hip_toolchain import find_tools
 from gpuport.loading.options import parse_options
+from gpuport.testing import Target
 
 WRITE = "__global__ void write(int* p) {\n  *p = VALUE;\n}\n"
 
@@ -304,3 +305,12 @@ def test_colliding_names_on_gpus(backend: str, arch: str) -> None:
     except gpuport.BackendUnavailableError as error:
         pytest.skip(str(error))
     assert first.kernels == second.kernels == ("k",)
+
+
+@pytest.mark.parametrize("name", ["div", "max", "abs", "index", "remove", "time", "clock"])
+def test_a_kernel_may_have_the_name_of_a_function_of_c(cpu: Target, name: str) -> None:
+    source = f"__global__ void {name}(int* p) {{ *p = 7; }}\n"
+    module = gpuport.load(source, backend="cpu", warp_size=cpu.warp_size, name_expressions=[name])
+    p = np.zeros(1, np.int32)
+    module[name](1, 1, (p,))
+    assert p[0] == 7

@@ -104,7 +104,10 @@ def _kernel_entries(
         if not any(names) and expression != kernel.name:  # an instantiation may leave them out
             template = _named(kernels, kernel.qualified)
             names = template.parameters if template else names
-        if count[kernel.scope, kernel.expression] > 1 or kernel.expression in hosts:
+        # Outside of namespaces a library may have a function of that name, as C has div and index.
+        may_be_another = not any(kernel.scope) and expression == kernel.name
+        overloaded = count[kernel.scope, kernel.expression] > 1 or kernel.expression in hosts
+        if overloaded or may_be_another:
             expression = f"static_cast<void (*)({', '.join(kernel.types)})>({expression})"
         yield KernelEntry(
             number,
@@ -117,7 +120,10 @@ def _kernel_entries(
             place=kernel.place,
         )
         number += 1
+    plain = {kernel.qualified for kernel in chosen.values()}
     for asked in expressions:
+        if asked.removeprefix("::") in plain:  # is there already
+            continue
         named = _named(kernels, asked)
         yield KernelEntry(
             number,
