@@ -193,11 +193,12 @@ struct RowPacks {
 
   // The same; leaves the weights in place of the elements.
   GP_DEVICE A weigh_in_place(A pivot) {
+    const Weights<T> weight(pivot);
     A sum = A(0);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
 #pragma unroll
-      for (A& value : kept[p].values) value = weight_of<T>(value - pivot);
+      for (A& value : kept[p].values) value = weight(value);
       sum += fold<Sum<A, A>>(kept[p].values);
     }
     return sum;
@@ -235,7 +236,7 @@ struct RegisterRow : RowPacks<T, kPacks> {
   GP_DEVICE A weigh(OpCode op, A pivot) {
     if constexpr (!kConverts) {
       if (op == OpCode::kSoftmax) {
-        if constexpr (kEdges) edge = weight_of<T>(edge - pivot);
+        if constexpr (kEdges) edge = Weights<T>(pivot)(edge);
         return Packs::weigh_in_place(pivot) + (kEdges ? edge : A(0));
       }
     }

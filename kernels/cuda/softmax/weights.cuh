@@ -24,11 +24,6 @@ template <typename A>
 GP_DEVICE A weight_in_sum(A x) {
   return quick_exponential<true>(x);
 }
-// The same where the result of a T is made from it.
-template <typename T>
-GP_DEVICE Accum<T> weight_of(Accum<T> x) {
-  return quick_exponential<kIsReducedFloat<T>>(x);
-}
 
 // exp(x - pivot) of many x against one pivot, but for factor(), which is the same for all of them.
 template <typename T>
@@ -37,7 +32,7 @@ struct Weights {
   A pivot;
   GP_DEVICE explicit Weights(A pivot) : pivot(pivot) {}
   GP_DEVICE A in_sum(A x) const { return weight_in_sum(x - pivot); }
-  GP_DEVICE A operator()(A x) const { return weight_of<T>(x - pivot); }
+  GP_DEVICE A operator()(A x) const { return quick_exponential<false>(x - pivot); }
   GP_DEVICE A factor() const { return A(1); }
 };
 // Of 16-bit x with one instruction less: 2^(x scale + offset), where only the product of pivot and scale is rounded.
