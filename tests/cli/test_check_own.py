@@ -150,12 +150,19 @@ def test_a_fault_at_one_width() -> None:
 @pytest.mark.parametrize(
     ("statement", "shows"),
     [
-        ("__builtin_trap();", "crashed"),
+        ("abort();", "crashed"),
+        ("__builtin_trap();", "raised"),
         ("y[1ll << 40] = 0;", "raised"),
         ("volatile int zero = 0; y[0] = 7 / zero;", "raised"),
         ("volatile int forever = 1; while (forever);", "raised"),
     ],
-    ids=["ends the process", "an address of nobody", "a division by zero", "waits for nobody"],
+    ids=[
+        "ends the process",
+        "traps",
+        "an address of nobody",
+        "a division by zero",
+        "waits for nobody",
+    ],
 )
 def test_a_kernel_that_goes_wrong_at_one_size(statement: str, shows: str) -> None:
     edit("own.cu", "if (i < n) y[i] += a", f"if (n == 2) {{ {statement} }} if (i < n) y[i] += a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import signal
 import subprocess
 import sys
@@ -33,7 +34,9 @@ __global__ void store(long long* where, int lane) {
   if (int(threadIdx.x) == lane) *(volatile long long*)where = 1;
   __syncthreads();
 }
-__global__ void divide(int* p) { p[1] = 7 / p[threadIdx.x]; }
+__global__ void divide(int over, int* p) { p[1] = over / p[threadIdx.x]; }
+__global__ void far_away(long long where) { *(volatile long long*)where = 1; }
+__global__ void trap(int* p) { if (p[threadIdx.x] == 0) __builtin_trap(); }
 """
 
 
@@ -94,8 +97,22 @@ def test_a_wild_address_is_an_error(cpu: Target) -> None:
     assert "an access of address 0, which is not the process's; block (" in str(caught.value)
     assert f"warp {warp}, lane {lane} (thread (70,0,0))" in str(caught.value)
     check_working(module)
-    with pytest.raises(gpuport.LaunchError, match="an integer division by zero; block"):
-        module.divide(1, 1, (np.zeros(2, "i4"),))
+    with pytest.raises(gpuport.LaunchError, match="an integer division by zero, or of the least"):
+        module.divide(1, 1, (7, np.zeros(2, "i4")))
+    check_working(module)
+    with pytest.raises(gpuport.LaunchError, match="or of the least number by -1; block"):
+        module.divide(1, 1, (-(2**31), np.full(2, -1, "i4")))
+    check_working(module)
+    with pytest.raises(gpuport.LaunchError, match="an instruction that ends the thread"):
+        module.trap(1, 4, (np.int32([1, 1, 0, 1]),))
+    check_working(module)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors tell the address")
+def test_an_address_that_no_process_has(cpu: Target) -> None:
+    module = gpuport.load(SOURCE, backend="cpu", warp_size=cpu.warp_size)
+    with pytest.raises(gpuport.LaunchError, match="an address that no process has; block"):
+        module.far_away(1, 4, (1 << 60,))
     check_working(module)
 
 

@@ -161,6 +161,38 @@ def test_sampling(
         np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-5)
 
 
+@pytest.mark.parametrize("linear", [False, True])
+def test_far_coordinates(module: gpuport.loading.Module, linear: bool) -> None:
+    far = np.float32([1e9, 9e18, 1e19, 1e38, np.inf])
+    at = np.ascontiguousarray(np.concatenate([far, -far, [np.nan]]).repeat(3).reshape(-1, 3), "f4")
+    out = np.full((3, 11), 77, "f4")
+    module.sample(1, 11, (CLAMP + 4 * linear, at, out, 11))
+    for got, last in zip(out, (IMAGE[0, 0, -1], IMAGE[0, -1, -1], IMAGE[-1, -1, -1]), strict=True):
+        assert got.tolist() == [last] * 5 + [IMAGE[0, 0, 0]] * 6
+
+
+def test_integers_are_filtered_as_fractions_only() -> None:
+    module = gpuport.load(
+        """
+__global__ void make(int* code, void* data) {
+  cudaResourceDesc r = {};
+  r.resType = cudaResourceTypePitch2D;
+  r.res.pitch2D = {data, cudaCreateChannelDesc<uchar4>(), 8, 1, 32};
+  cudaTextureDesc d = {};
+  d.filterMode = cudaFilterModeLinear;
+  cudaTextureObject_t t = 0;
+  code[0] = cudaCreateTextureObject(&t, &r, &d, nullptr);
+  d.readMode = cudaReadModeNormalizedFloat;
+  code[1] = cudaCreateTextureObject(&t, &r, &d, nullptr);
+}
+""",
+        backend="cpu",
+    )
+    code = np.full(2, 77, "i4")
+    module.make(1, 1, (code, np.zeros(32, "u1")))
+    assert code.tolist() == [26, 0]  # cudaErrorInvalidFilterSetting
+
+
 def test_linear_memory(module: gpuport.loading.Module) -> None:
     out, unit, plane = np.full(8, 77, "i4"), np.full(8, 77, "f4"), np.full(40, 77, "i4")
     module.fetch(1, 8, (out, unit, plane))

@@ -1,5 +1,6 @@
-// Signals that a kernel's thread raises: an access that the system refuses, which is also how a stack overflow ends,
-// and an integer division by zero. The launch fails with an error about the thread, and the process goes on.
+// Signals that a kernel's thread raises: an access that the system refuses, which is also how a stack overflow ends, an
+// integer division by zero, an instruction that is none. The launch fails with an error about the thread, and the
+// process goes on.
 //
 // The handler runs on a stack of its own and does one thing: it sends the thread on to report_fault, on another stack
 // and outside of any handler, where words can be made and the launch can be left. What the kernel held (a lock of the
@@ -26,7 +27,7 @@ namespace gpuport::simt {
 namespace {
 
 constexpr std::size_t kHandlerBytes = std::size_t(64) << 10, kReportBytes = std::size_t(256) << 10;
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction previous[sizeof kSignals / sizeof *kSignals];
 
 struct Memory {
@@ -63,13 +64,24 @@ struct ThreadStacks {
   }
 };
 thread_local char* report_stack = nullptr;  // its top
-thread_local int fault_signal = 0;
+thread_local int fault_signal = 0, fault_code = 0;
 thread_local const void* fault_address = nullptr;
 
 [[noreturn]] void report_fault() {
   const std::string thread = where(*current_warp, current_lane);
-  if (fault_signal == SIGFPE) stop(cudaErrorLaunchFailure, "an integer division by zero; " + thread);
+  if (fault_signal == SIGFPE)
+    stop(cudaErrorLaunchFailure, "an integer division by zero, or of the least number by -1; " + thread);
+  if (fault_signal == SIGILL)
+    stop(cudaErrorIllegalInstruction,
+         "an instruction that ends the thread: __builtin_trap(), or what the compiler puts where it sees undefined "
+         "behavior; " +
+             thread);
   if (current_worker->stacks->has_overflowed(fault_address)) refuse_overflow();
+#if defined(SI_KERNEL)  // the processor refused before there was an address to tell
+  if (fault_code == SI_KERNEL)
+    stop(cudaErrorMisalignedAddress,
+         "a vector access that is not aligned to its size, or an access of an address that no process has; " + thread);
+#endif
   char address[32];
   std::snprintf(address, sizeof address, "%p", fault_address);
   stop(cudaErrorIllegalAddress, "an access of address " + std::string(fault_address ? address : "0") +
@@ -97,6 +109,7 @@ bool send_to_report(void* context) {
 void handle(int signal, siginfo_t* info, void* context) {
   if (current_warp != nullptr && report_stack != nullptr) {
     fault_signal = signal;
+    fault_code = info->si_code;
     fault_address = info->si_addr;
     if (send_to_report(context)) return;
   }

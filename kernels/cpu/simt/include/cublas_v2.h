@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuComplex.h"
+#include "gpuport_simt/absent.h"
 
 enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0,
@@ -39,12 +40,8 @@ enum cublasComputeType_t {
 };
 #include "library_types.h"
 
-#define GPUPORT_SIMT_NO_CUBLAS(name)                                 \
-  template <typename... Arguments>                                   \
-  cublasStatus_t name(Arguments&&...) {                              \
-    (void)gpuport::simt::not_supported(#name, "there is no cuBLAS"); \
-    return CUBLAS_STATUS_NOT_SUPPORTED;                              \
-  }
+#define GPUPORT_SIMT_NO_CUBLAS(name) \
+  GPUPORT_SIMT_ABSENT(cublasStatus_t, CUBLAS_STATUS_NOT_SUPPORTED, name, "there is no cuBLAS")
 GPUPORT_SIMT_NO_CUBLAS(cublasCreate)
 GPUPORT_SIMT_NO_CUBLAS(cublasDestroy)
 GPUPORT_SIMT_NO_CUBLAS(cublasSetStream)

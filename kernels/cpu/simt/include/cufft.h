@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuComplex.h"
+#include "gpuport_simt/absent.h"
 
 enum cufftResult {
   CUFFT_SUCCESS = 0,
@@ -31,12 +32,7 @@ enum cufftType {
 #define CUFFT_FORWARD -1
 #define CUFFT_INVERSE 1
 
-#define GPUPORT_SIMT_NO_CUFFT(name)                                 \
-  template <typename... Arguments>                                  \
-  cufftResult name(Arguments&&...) {                                \
-    (void)gpuport::simt::not_supported(#name, "there is no cuFFT"); \
-    return CUFFT_NOT_SUPPORTED;                                     \
-  }
+#define GPUPORT_SIMT_NO_CUFFT(name) GPUPORT_SIMT_ABSENT(cufftResult, CUFFT_NOT_SUPPORTED, name, "there is no cuFFT")
 GPUPORT_SIMT_NO_CUFFT(cufftPlan1d)
 GPUPORT_SIMT_NO_CUFFT(cufftPlan2d)
 GPUPORT_SIMT_NO_CUFFT(cufftPlan3d)

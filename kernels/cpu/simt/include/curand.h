@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda_runtime.h"
+#include "gpuport_simt/absent.h"
 
 enum curandStatus_t {
   CURAND_STATUS_SUCCESS = 0,
@@ -32,12 +33,8 @@ enum curandOrdering_t {
   CURAND_ORDERING_PSEUDO_SEEDED = 102
 };
 
-#define GPUPORT_SIMT_NO_CURAND(name)                                                \
-  template <typename... Arguments>                                                  \
-  curandStatus_t name(Arguments&&...) {                                             \
-    (void)gpuport::simt::not_supported(#name, "there is no cuRAND's host library"); \
-    return CURAND_STATUS_INITIALIZATION_FAILED;                                     \
-  }
+#define GPUPORT_SIMT_NO_CURAND(name) \
+  GPUPORT_SIMT_ABSENT(curandStatus_t, CURAND_STATUS_INITIALIZATION_FAILED, name, "there is no cuRAND's host library")
 GPUPORT_SIMT_NO_CURAND(curandCreateGenerator)
 GPUPORT_SIMT_NO_CURAND(curandCreateGeneratorHost)
 GPUPORT_SIMT_NO_CURAND(curandDestroyGenerator)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuComplex.h"
+#include "gpuport_simt/absent.h"
 
 enum cusolverStatus_t {
   CUSOLVER_STATUS_SUCCESS = 0,
@@ -18,12 +19,8 @@ using gesvdjInfo_t = struct gesvdjInfo_t_of_no_library*;
 enum cusolverEigMode_t { CUSOLVER_EIG_MODE_NOVECTOR = 0, CUSOLVER_EIG_MODE_VECTOR = 1 };
 #include "cublas_v2.h"
 
-#define GPUPORT_SIMT_NO_CUSOLVERDN(name)                               \
-  template <typename... Arguments>                                     \
-  cusolverStatus_t name(Arguments&&...) {                              \
-    (void)gpuport::simt::not_supported(#name, "there is no cuSOLVER"); \
-    return CUSOLVER_STATUS_NOT_SUPPORTED;                              \
-  }
+#define GPUPORT_SIMT_NO_CUSOLVERDN(name) \
+  GPUPORT_SIMT_ABSENT(cusolverStatus_t, CUSOLVER_STATUS_NOT_SUPPORTED, name, "there is no cuSOLVER")
 GPUPORT_SIMT_NO_CUSOLVERDN(cusolverDnCreate)
 GPUPORT_SIMT_NO_CUSOLVERDN(cusolverDnDestroy)
 GPUPORT_SIMT_NO_CUSOLVERDN(cusolverDnSetStream)

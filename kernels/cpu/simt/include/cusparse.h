@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuComplex.h"
+#include "gpuport_simt/absent.h"
 
 enum cusparseStatus_t {
   CUSPARSE_STATUS_SUCCESS = 0,
@@ -33,12 +34,8 @@ enum cusparseSpMVAlg_t { CUSPARSE_SPMV_ALG_DEFAULT = 0, CUSPARSE_SPMV_CSR_ALG1 =
 enum cusparseSpMMAlg_t { CUSPARSE_SPMM_ALG_DEFAULT = 0, CUSPARSE_SPMM_CSR_ALG1 = 4, CUSPARSE_SPMM_CSR_ALG2 = 6 };
 #include "library_types.h"
 
-#define GPUPORT_SIMT_NO_CUSPARSE(name)                                 \
-  template <typename... Arguments>                                     \
-  cusparseStatus_t name(Arguments&&...) {                              \
-    (void)gpuport::simt::not_supported(#name, "there is no cuSPARSE"); \
-    return CUSPARSE_STATUS_NOT_SUPPORTED;                              \
-  }
+#define GPUPORT_SIMT_NO_CUSPARSE(name) \
+  GPUPORT_SIMT_ABSENT(cusparseStatus_t, CUSPARSE_STATUS_NOT_SUPPORTED, name, "there is no cuSPARSE")
 GPUPORT_SIMT_NO_CUSPARSE(cusparseCreate)
 GPUPORT_SIMT_NO_CUSPARSE(cusparseDestroy)
 GPUPORT_SIMT_NO_CUSPARSE(cusparseSetStream)

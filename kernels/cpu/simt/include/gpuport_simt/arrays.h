@@ -192,6 +192,11 @@ inline cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const cu
     delete image;
     return cudaErrorInvalidValue;
   }
+  if (texture->filterMode == cudaFilterModeLinear && texture->readMode == cudaReadModeElementType &&
+      image->format.f != cudaChannelFormatKindFloat) {
+    delete image;
+    return cudaErrorInvalidFilterSetting;
+  }
   image->texture = *texture;
   *object = reinterpret_cast<cudaTextureObject_t>(image);
   return cudaSuccess;

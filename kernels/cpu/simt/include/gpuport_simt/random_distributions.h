@@ -30,6 +30,18 @@ inline double2 box_muller(double u, double v) {
   const double radius = std::sqrt(-2.0 * std::log(u));
   return {radius * sinpi(2 * v), radius * cospi(2 * v)};
 }
+// Normal numbers come in twos: the second waits in the state for the next call.
+template <typename Flag, typename Number, typename Two>
+Number one_of_two(Flag& waits, Number& second, Two two) {
+  if (waits != 0) {
+    waits = 0;
+    return second;
+  }
+  const auto both = two();
+  waits = 1;
+  second = both.y;
+  return both.x;
+}
 
 }  // namespace gpuport::simt
 
@@ -49,14 +61,8 @@ float2 curand_normal2(State* state) {
 }
 template <gpuport::simt::RandomState State>
 float curand_normal(State* state) {
-  if (state->boxmuller_flag != 0) {
-    state->boxmuller_flag = 0;
-    return state->boxmuller_extra;
-  }
-  const float2 pair = curand_normal2(state);
-  state->boxmuller_flag = 1;
-  state->boxmuller_extra = pair.y;
-  return pair.x;
+  return gpuport::simt::one_of_two(state->boxmuller_flag, state->boxmuller_extra,
+                                   [&] { return curand_normal2(state); });
 }
 template <gpuport::simt::RandomState State>
 double2 curand_normal2_double(State* state) {
@@ -65,14 +71,8 @@ double2 curand_normal2_double(State* state) {
 }
 template <gpuport::simt::RandomState State>
 double curand_normal_double(State* state) {
-  if (state->boxmuller_flag_double != 0) {
-    state->boxmuller_flag_double = 0;
-    return state->boxmuller_extra_double;
-  }
-  const double2 pair = curand_normal2_double(state);
-  state->boxmuller_flag_double = 1;
-  state->boxmuller_extra_double = pair.y;
-  return pair.x;
+  return gpuport::simt::one_of_two(state->boxmuller_flag_double, state->boxmuller_extra_double,
+                                   [&] { return curand_normal2_double(state); });
 }
 template <gpuport::simt::RandomState State>
 float curand_log_normal(State* state, float mean, float deviation) {

@@ -67,7 +67,10 @@ struct Between {
   double share;
 };
 inline Between between(float at, std::size_t count, const cudaTextureDesc& how) {
-  const double place = how.normalizedCoords != 0 ? double(at) * double(count) : double(at);
+  // No dimension comes near 2^40, which keeps the sums below exact; a NaN counts as 0.
+  constexpr double kFar = 0x1p40;
+  const double wanted = how.normalizedCoords != 0 ? double(at) * double(count) : double(at);
+  const double place = std::isnan(wanted) ? 0 : std::fmin(std::fmax(wanted, -kFar), kFar);
   if (how.filterMode == cudaFilterModePoint) return {(long long)(std::floor(place)), 0};
   const double below = std::floor(place - 0.5);
   return {(long long)(below), std::nearbyint((place - 0.5 - below) * 256) / 256};

@@ -2,11 +2,9 @@
 // kernels load; called, each gives cudaErrorNotSupported and says why.
 #pragma once
 
-#define GPUPORT_SIMT_UNSUPPORTED(name, why)          \
-  template <typename... Arguments>                   \
-  cudaError_t name(Arguments&&...) {                 \
-    return gpuport::simt::not_supported(#name, why); \
-  }
+#include "absent.h"
+
+#define GPUPORT_SIMT_UNSUPPORTED(name, why) GPUPORT_SIMT_ABSENT(cudaError_t, cudaErrorNotSupported, name, why)
 
 #define GPUPORT_SIMT_WHY "there are no graphs: work is done when a call returns, so there is nothing to record"
 GPUPORT_SIMT_UNSUPPORTED(cudaStreamBeginCapture, GPUPORT_SIMT_WHY)
