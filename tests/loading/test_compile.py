@@ -218,6 +218,42 @@ def test_what_has_no_counterpart() -> None:
         gpuport.load('__global__ void k() {\n  asm("mov.u32 %r0, 1;");\n}\n', backend="cpu")
 
 
+@pytest.mark.parametrize(
+    ("backend", "archs"), [("cpu", None), ("cuda", ["sm_90"]), ("hip", ["gfx90a"])]
+)
+def test_a_brace_without_a_partner(backend: str, archs: list[str] | None, tmp_path: Path) -> None:
+    if backend == "hip" and find_tools().clang is None:
+        pytest.skip("no clang for AMD")
+    path = tmp_path / "k.cu"
+    kernel = "#define OPEN {\n__global__ void k(int* p) {\n  if (*p) { *p = 7; // }\n}\n"
+    for text, place in (
+        (kernel, "k.cu:2:27: this '{' is never closed\n"),
+        (kernel + "}\n}\n", "k.cu:6:1: this '}' closes nothing\n"),
+    ):
+        path.write_text(text)
+        with pytest.raises(gpuport.CompileError) as caught:
+            gpuport.load(path, backend=backend, archs=archs)
+        assert place in str(caught.value).splitlines(keepends=True)[0]
+    path.write_text("#define CLOSE }\n__global__ void k(int* p) { *p = wrong; CLOSE\n")
+    with pytest.raises(gpuport.CompileError, match="wrong"):
+        gpuport.load(path, backend=backend, archs=archs)
+    path.write_text("#define CLOSE }\n__global__ void k(int* p) { *p = 7; CLOSE\n")
+    assert gpuport.load(path, backend=backend, archs=archs).kernels == ("k",)
+
+
+@pytest.mark.parametrize("option", ["-c", "-E", "-S", "-o", "--ptx", "-fsyntax-only"])
+def test_options_that_end_without_a_module(option: str) -> None:
+    with pytest.raises(ValueError, match=f"options: {option} does not end with a module"):
+        gpuport.load(WRITE, backend="cpu", options=[option], defines={"VALUE": 1})
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "k.cu"
+    path.write_bytes(b"\x7fELF\x02\x01\x01\0\0")
+    with pytest.raises(ValueError, match=r"k\.cu is no source text: byte 7 of it is zero"):
+        gpuport.load(path, backend="cpu")
+
+
 def test_sources_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         gpuport.load(tmp_path / "absent.cu", backend="cpu")

@@ -57,7 +57,8 @@ def load(
         UnsupportedArchError: `archs` holds no code that the device runs.
         OSError: the file cannot be read.
         TypeError: an argument of another type than these; names the parameter.
-        ValueError: no such backend or architecture, or a folder of `include_dirs` is not there.
+        ValueError: no such backend or architecture, a folder of `include_dirs` is not there, the
+            file is no text, or an option does not end with a module, as -E.
     """
     if backend is None:
         backend = default_backend()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpuport.errors import CompileError
+from gpuport.loading.braces import tells_of_braces
 from gpuport.loading.compiling import run_compiler
 from gpuport.loading.cpu_toolchain import LIBRARY, MODULE_FILE, host_compiler, runtime_folder
 from gpuport.loading.cuda_options import host_options
@@ -17,6 +18,7 @@ from gpuport.loading.reflection import Reflection, global_record
 from gpuport.loading.request import Project, Request
 
 
+@tells_of_braces("cpu")
 def compile_module(request: Request, project: Project, folder: Path) -> ModuleRecord:
     """Compile into `folder`.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpuport.errors import CompileError
 from gpuport.loading import rtc
+from gpuport.loading.braces import tells_of_braces
 from gpuport.loading.compiling import errors_of, run_compiler
 from gpuport.loading.cuda_toolchain import Tools
 from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions, prelude
@@ -59,6 +60,7 @@ def standard_headers() -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
+@tells_of_braces("cuda")
 def compile_module(
     request: Request, project: Project, archs: Sequence[str], tools: Tools, folder: Path
 ) -> ModuleRecord:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpuport.errors import BackendUnavailableError, CompileError
 from gpuport.loading import rtc
+from gpuport.loading.braces import tells_of_braces
 from gpuport.loading.compiling import errors_of, run_compiler
 from gpuport.loading.cuda_options import host_options
 from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions, prelude
@@ -22,6 +23,7 @@ from gpuport.loading.request import Project, Request
 COMPAT = Path(__file__).parent.parent / "include" / "hip"
 
 
+@tells_of_braces("hip")
 def compile_module(
     request: Request, project: Project, archs: Sequence[str], tools: Tools, folder: Path
 ) -> ModuleRecord:

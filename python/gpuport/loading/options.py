@@ -18,6 +18,15 @@ _DEFINE = ("-D", "--define-macro")
 _UNDEFINE = ("-U", "--undefine-macro")
 
 
+# These end with something else than a module, or put it somewhere else.
+_ENDS = frozenset(
+    (
+        *("-c", "-E", "-S", "-o", "-M", "-MM", "-fsyntax-only"),
+        *("--compile", "--preprocess", "--output-file", "--syntax-only"),
+        *("-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-link", "-run", "--run"),
+    )
+)
+
 # Macros with reserved names configure headers, and so does this one.
 _EARLY = "NDEBUG"
 
@@ -80,6 +89,8 @@ def parse_options(options: Iterable[str], defines: Mapping[str, object] | None) 
             macros[name] = body if "=" in value else "1"
         elif option in _UNDEFINE:
             macros[value] = None
+        elif value.partition("=")[0] in _ENDS:
+            raise ValueError(f"options: {value} does not end with a module that can be loaded")
         else:
             rest.append(value)
     for name, definition in (defines or {}).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -76,6 +77,8 @@ def make_request(
         name = os.fspath(source)
         with open(name, "rb") as file:
             text = file.read()
+        if b"\0" in text and not text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise ValueError(f"{name} is no source text: byte {text.index(0)} of it is zero")
     folders = (*given, *parsed.folders)
     if backend != "cuda":  # in CUDA's own folder are headers that only NVIDIA's compilers take
         folders = tuple(f for f in folders if not os.path.exists(f"{f}/cuda_runtime_api.h"))
