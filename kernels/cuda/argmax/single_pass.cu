@@ -5,9 +5,9 @@
 
 namespace gp::argmax {
 
-using EveryOp = TypeList<ArgMax<boolean>, ArgMin<boolean>, KeyedArgMax<std::int8_t>, KeyedArgMax<std::int16_t>,
-                         KeyedArgMax<std::int32_t>, KeyedArgMax<std::int64_t>, KeyedArgMax<float16>,
-                         KeyedArgMax<bfloat16>, KeyedArgMax<float>, KeyedArgMax<double>>;
+using EveryOp =
+    TypeList<KeyedArgMax<std::int8_t>, KeyedArgMax<std::int16_t>, KeyedArgMax<std::int32_t>, KeyedArgMax<std::int64_t>,
+             KeyedArgMax<float16>, KeyedArgMax<bfloat16>, KeyedArgMax<float>, KeyedArgMax<double>>;
 
 void single_pass(const Call& call) {
   visit(canonical(call), EveryOp{}, [&]<int kWarp, typename Op>() { fold_rows<kWarp, Op>(call, results<Op>(call)); });

@@ -53,6 +53,10 @@ inline constexpr int kPacksInFlight = sizeof(T) == 1   ? 1
                                       : sizeof(T) == 4 ? 8
                                                        : 4;
 
+// Of short rows, whose many warps keep memory busy together: less code, and fewer registers.
+template <typename T>
+inline constexpr int kShortRowPacks = int(smaller(kPacksInFlight<T>, 2));
+
 // What a thread carries over the packs that it folds, in kPartials of them that are merged at the end: sums of floats
 // are the more exact for it. `Place` says where an element stands; a sum does not ask.
 template <typename Op, typename Place = std::uint32_t>
@@ -65,9 +69,19 @@ struct Partial {
   // Items 0 .. end - 1 of a pack, the first of which stands at `place`.
   template <typename Pack>
   GP_DEVICE void add(const Op& op, const Pack& pack, Place, int end = kPackItems<typename Op::Input>) {
+    if constexpr (requires { typename Op::Brief; }) {
+      using Brief = typename Op::Brief;
+      Brief sum = 0;
 #pragma unroll
-    for (int i = 0; i < kPackItems<typename Op::Input>; ++i) {
-      if (i < end) state = Op::combine(state, op.lift(pack.items[i]));
+      for (int i = 0; i < kPackItems<typename Op::Input>; ++i) {
+        if (i < end) sum = Sum<Brief, Brief>::combine(sum, op.brief(pack.items[i]));
+      }
+      state = Op::combine(state, sum);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPackItems<typename Op::Input>; ++i) {
+        if (i < end) state = Op::combine(state, op.lift(pack.items[i]));
+      }
     }
   }
   GP_DEVICE void merge(const Partial& other) { state = Op::combine(state, other.state); }
@@ -132,10 +146,10 @@ struct MergePartials {
 // The elements begin .. end - 1 of a row as packs, of which the last may lack some; `begin` is a multiple of a pack.
 // There are fewer than 2^32 elements: more go to several blocks. The elements of a pack go to one thread also where
 // they cannot be read at once, so the bits of a result do not depend on the alignment of the row.
-template <typename Op>
+template <typename Op, int kPacks = kPacksInFlight<typename Op::Input>>
 struct RowStretch {
   using Input = typename Op::Input;
-  static constexpr int kItems = kPackItems<Input>, kPacks = kPacksInFlight<Input>, kPartials = Partial<Op>::kPartials;
+  static constexpr int kItems = kPackItems<Input>, kPartials = int(smaller(kPacks, Partial<Op>::kPartials));
   const Op& op;
   const Input* start;  // of the first pack
   index_t stride;
@@ -247,7 +261,7 @@ GP_KERNEL fold_short_rows_kernel(View2<const typename Op::Input> in, Results<Op>
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   for (index_t row = W::global_index(); row < in.rows; row += W::global_count()) {
-    const RowStretch<Op> stretch(in, out.op, row, 0, in.cols);
+    const RowStretch<Op, kShortRowPacks<typename Op::Input>> stretch(in, out.op, row, 0, in.cols);
     const Partial<Op> sum = W::template all_reduce<MergePartials<Op>>(stretch.fold(W::lane(), kWarp));
     if (W::lane() == 0) out.write(row, stretch.finish(sum));
   }

@@ -76,7 +76,8 @@ using Min = Extremum<T, false>;
 
 // Bits that, flipped in an element, make it compare as the call wants: the largest key is the extremum asked for.
 // Flipping every bit of a signed integer reverses its order, flipping the top bit makes an unsigned one compare as
-// signed, and flipping a float's sign negates it. So one instantiation serves max and min, signed and unsigned.
+// signed, and flipping a float's sign negates it. So one instantiation serves max and min, signed and unsigned, and
+// that of bytes also bool, of which no byte is more than 1.
 template <typename T>
 struct Key {
   using State = typename Max<T>::State;
@@ -84,43 +85,85 @@ struct Key {
       std::conditional_t<sizeof(State) == 1, std::uint8_t,
                          std::conditional_t<sizeof(State) == 2, std::uint16_t,
                                             std::conditional_t<sizeof(State) == 4, std::uint32_t, std::uint64_t>>>;
-  Bits flip;
+  Bits flip, most;
 
   static Key of(const Call& call) {
-    constexpr Bits kTop = Bits(Bits(1) << (sizeof(State) * 8 - 1));
+    constexpr Bits kTop = Bits(Bits(1) << (sizeof(State) * 8 - 1)), kAll = Bits(~Bits(0));
     const bool reversed = call.op == OpCode::kMin || call.op == OpCode::kArgMin;
-    if constexpr (kIsFloat<T>) return {reversed ? kTop : Bits(0)};
-    const Bits order = is_unsigned(call.in.dtype) ? kTop : Bits(0);
-    return {reversed ? Bits(~order) : order};
+    if constexpr (kIsFloat<T>) return {reversed ? kTop : Bits(0), kAll};
+    const bool is_bool = call.in.dtype == DType::kBool;
+    const Bits order = is_bool || is_unsigned(call.in.dtype) ? kTop : Bits(0);
+    return {reversed ? Bits(~order) : order, is_bool ? Bits(1) : kAll};
   }
-  GP_HOST_DEVICE State to(T x) const { return bit_cast<State>(Bits(bit_cast<Bits>(State(x)) ^ flip)); }
-  GP_HOST_DEVICE T from(State key) const { return T(bit_cast<State>(Bits(bit_cast<Bits>(key) ^ flip))); }
+  GP_HOST_DEVICE State to(T x) const { return bit_cast<State>(Bits(limited(bit_cast<Bits>(State(x))) ^ flip)); }
+  GP_HOST_DEVICE T from(State key) const { return T(bit_cast<State>(limited(Bits(bit_cast<Bits>(key) ^ flip)))); }
+
+ private:
+  GP_HOST_DEVICE Bits limited(Bits bits) const {
+    if constexpr (sizeof(T) == 1) {
+      return bits < most ? bits : most;
+    } else {
+      return bits;
+    }
+  }
 };
 
-// The call as few operators serve it. Sums that wrap have the same bits signed and unsigned; an extremum is the largest
-// key, and keys compare as signed. bool has operators of its own.
+// The call as few operators serve it: signed and unsigned integers of one size are one, and bool is a byte. Sums that
+// wrap have the same bits signed and unsigned; an extremum is the largest key, and keys compare as signed.
 inline Call canonical(Call call) {
-  const bool writes_elements = call.out.dtype == call.in.dtype;
+  const DType input = signed_twin(call.in.dtype == DType::kBool ? DType::kU8 : call.in.dtype);
   switch (call.op) {
     case OpCode::kSum:
-      if (call.out.dtype != DType::kU64) return call;
-      call.out.dtype = DType::kI64;
-      if (call.in.dtype == DType::kU64) call.in.dtype = DType::kI64;
-      return call;
+      if (call.out.dtype == DType::kU64) call.out.dtype = DType::kI64;
+      break;
     case OpCode::kMax:
     case OpCode::kMin:
+      if (call.out.dtype == call.in.dtype) call.out.dtype = input;
+      call.op = OpCode::kMax;
+      break;
     case OpCode::kArgMax:
     case OpCode::kArgMin:
-      if (call.in.dtype == DType::kBool) return call;
-      if (call.op == OpCode::kMin) call.op = OpCode::kMax;
-      if (call.op == OpCode::kArgMin) call.op = OpCode::kArgMax;
-      call.in.dtype = signed_twin(call.in.dtype);
-      if (writes_elements) call.out.dtype = call.in.dtype;
-      return call;
+      call.op = OpCode::kArgMax;
+      break;
     default:
       return call;
   }
+  call.in.dtype = input;
+  return call;
 }
+
+// A sum of integers in 64 bits; one instantiation serves signed and unsigned, and that of bytes also bool. An element
+// is extended by its sign, and of that count the bits of `mask`.
+template <typename T>
+struct KeyedSum {
+  using Input = T;
+  using State = std::int64_t;
+  using Result = std::int64_t;
+  // Holds the sum of a pack, in which the additions of short elements take half of the instructions.
+  using Brief = std::conditional_t<(sizeof(T) < 4), std::int32_t, State>;
+  using Bits = std::make_unsigned_t<Brief>;
+  static constexpr OpCode kCode = OpCode::kSum;
+  static constexpr bool kCommutes = true;
+  Bits mask, most;
+
+  static KeyedSum of(const Call& call) {
+    const bool is_bool = call.in.dtype == DType::kBool;
+    constexpr Bits kOwn = std::numeric_limits<std::make_unsigned_t<T>>::max(), kAll = Bits(~Bits(0));
+    return {is_bool || is_unsigned(call.in.dtype) ? kOwn : kAll, is_bool ? Bits(1) : kAll};
+  }
+  static GP_HOST_DEVICE State identity() { return 0; }
+  GP_HOST_DEVICE Brief brief(Input x) const {
+    const Bits bits = Bits(Brief(x)) & mask;
+    if constexpr (sizeof(T) == 1) {
+      return Brief(bits < most ? bits : most);
+    } else {
+      return Brief(bits);
+    }
+  }
+  GP_HOST_DEVICE State lift(Input x) const { return brief(x); }
+  static GP_HOST_DEVICE State combine(State a, State b) { return Sum<State, State>::combine(a, b); }
+  static GP_HOST_DEVICE Result finish(State s) { return s; }
+};
 
 // An operator with a key holds data, so it is passed to its kernel; `op.lift(x)` and `op.finish(s)` serve both kinds.
 template <typename T>

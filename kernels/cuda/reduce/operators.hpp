@@ -7,22 +7,16 @@
 
 namespace gp::reduce {
 
-using TeachingOps = TypeList<Sum<std::int32_t, std::int64_t>, Sum<float, float>, Sum<double, double>,
-                             KeyedMax<std::int32_t>, KeyedMax<float>, KeyedMax<double>>;
+using TeachingOps = TypeList<KeyedSum<std::int32_t>, Sum<float, float>, Sum<double, double>, KeyedMax<std::int32_t>,
+                             KeyedMax<float>, KeyedMax<double>>;
 
 // Sums keep to the accumulator that the result asks for: 64-bit integers, f32 for the 16-bit floats, f64 on request.
-using IntegerSums =
-    TypeList<Sum<boolean, std::int64_t>, Sum<std::int8_t, std::int64_t>, Sum<std::int16_t, std::int64_t>,
-             Sum<std::int32_t, std::int64_t>, Sum<std::int64_t, std::int64_t>, Sum<std::uint8_t, std::int64_t>,
-             Sum<std::uint16_t, std::int64_t>, Sum<std::uint32_t, std::int64_t>>;
-using FloatSums = TypeList<Sum<float16, float, float16>, Sum<bfloat16, float, bfloat16>, Sum<float16, float>,
-                           Sum<bfloat16, float>, Sum<float, float>, Sum<double, double>>;
-
 // Integer sums in f64 get their elements converted first (python/gpuport/ops/_reduce.py).
 using EveryOp =
-    decltype(IntegerSums{} + FloatSums{} +
-             TypeList<Sum<float16, double>, Sum<bfloat16, double>, Sum<float, double>, Max<boolean>, Min<boolean>,
-                      KeyedMax<std::int8_t>, KeyedMax<std::int16_t>, KeyedMax<std::int32_t>, KeyedMax<std::int64_t>,
-                      KeyedMax<float16>, KeyedMax<bfloat16>, KeyedMax<float>, KeyedMax<double>>{});
+    TypeList<KeyedSum<std::int8_t>, KeyedSum<std::int16_t>, KeyedSum<std::int32_t>, KeyedSum<std::int64_t>,
+             Sum<float16, float, float16>, Sum<bfloat16, float, bfloat16>, Sum<float16, float>, Sum<bfloat16, float>,
+             Sum<float, float>, Sum<double, double>, Sum<float16, double>, Sum<bfloat16, double>, Sum<float, double>,
+             KeyedMax<std::int8_t>, KeyedMax<std::int16_t>, KeyedMax<std::int32_t>, KeyedMax<std::int64_t>,
+             KeyedMax<float16>, KeyedMax<bfloat16>, KeyedMax<float>, KeyedMax<double>>;
 
 }  // namespace gp::reduce

@@ -62,7 +62,7 @@ GP_DEVICE typename Op::State look_back(const Tiles<typename Op::State>& tiles, i
 template <int kWarp, typename Op>
 GP_KERNEL __launch_bounds__(kLookbackMostThreads, 1)
     lookback_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out, bool packs_in, bool packs_out,
-                    Tiles<typename Op::State> tiles, bool inclusive) {
+                    Tiles<typename Op::State> tiles, bool inclusive, Op op) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using State = typename Op::State;
@@ -80,8 +80,7 @@ GP_KERNEL __launch_bounds__(kLookbackMostThreads, 1)
   const int warps = blockDim.x / kWarp;
   const index_t begin = (tile * warps + W::index()) * Part::kLength;
 
-  Part part;
-  part.left = Part::left_of(in.cols, begin);
+  Part part{op, Part::left_of(in.cols, begin)};
   part.load(&in(row, begin), in.col_stride, packs_in);
   const State of_part = part.scan();
   if (W::lane() == 0) bases[W::index()] = of_part;
@@ -99,7 +98,7 @@ GP_KERNEL __launch_bounds__(kLookbackMostThreads, 1)
 }
 
 void lookback_with(const Call& original, int threads) {
-  const Call call = as_sum(original);
+  const Call call = canonical(as_sum(original));
   visit(call, EveryOp{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
     const index_t length = threads / kWarp * WarpPart<kWarp, Op, kLookbackStrips>::kLength;
@@ -115,7 +114,7 @@ void lookback_with(const Call& original, int threads) {
     tiles.published = {workspace.tagged(), workspace.tag()};
     tiles.ticket = workspace.counters();
     launch(lookback_kernel<kWarp, Op>, call, blocks_for(items, threads), in, out, packable_rows(in), packable_rows(out),
-           tiles, is_inclusive(original));
+           tiles, is_inclusive(original), operator_of<Op>(original));
   });
 }
 

@@ -82,8 +82,7 @@ struct Scanner {
   }
 
   GP_DEVICE Part read(const Walk& walk) const {
-    Part values;
-    values.left = left_of(walk);
+    Part values{{}, left_of(walk)};
     const Items* const slots = slice(walk);
 #pragma unroll
     for (int s = 0; s < Part::kStrips; ++s) values.items[s] = slots[s * kWarp];

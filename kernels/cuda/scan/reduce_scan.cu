@@ -11,7 +11,8 @@ constexpr index_t kStretches = 1024;  // of a row at most: their totals are fold
 constexpr index_t kStretchesOfAllRows = 8192;
 
 template <int kWarp, typename Op>
-GP_KERNEL stretch_totals_kernel(View2<const typename Op::Input> in, View2<typename Op::State> totals, index_t stretch) {
+GP_KERNEL stretch_totals_kernel(View2<const typename Op::Input> in, View2<typename Op::State> totals, index_t stretch,
+                                Op op) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using State = typename Op::State;
   using Scan = BlockScan<kWarp, kTileThreads, Op>;
@@ -22,7 +23,7 @@ GP_KERNEL stretch_totals_kernel(View2<const typename Op::Input> in, View2<typena
     State carry = Op::identity();
     for (index_t base = begin; base < end; base += kTile) {
       Tile<Op> tile;
-      tile.load(in, row, base);
+      tile.load(op, in, row, base);
       State total;
       (void)Scan::exclusive_scan(tile.total, storage, &total);
       carry = Op::combine(carry, total);
@@ -34,7 +35,7 @@ GP_KERNEL stretch_totals_kernel(View2<const typename Op::Input> in, View2<typena
 
 template <int kWarp, typename Op>
 GP_KERNEL reduce_scan_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out,
-                             View2<typename Op::State> totals, index_t stretch, bool inclusive) {
+                             View2<typename Op::State> totals, index_t stretch, bool inclusive, Op op) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using State = typename Op::State;
   using Scan = BlockScan<kWarp, kTileThreads, Op>;
@@ -52,7 +53,7 @@ GP_KERNEL reduce_scan_kernel(View2<const typename Op::Input> in, View2<typename 
     }
     for (index_t base = begin; base < end; base += kTile) {
       Tile<Op> tile;
-      tile.load(in, row, base);
+      tile.load(op, in, row, base);
       State total;
       const State before = Scan::exclusive_scan(tile.total, storage, &total);
       tile.store(out, row, base, Op::combine(carry, before), inclusive);
@@ -63,7 +64,7 @@ GP_KERNEL reduce_scan_kernel(View2<const typename Op::Input> in, View2<typename 
 }
 
 void reduce_scan(const Call& original) {
-  const Call call = as_sum(original);
+  const Call call = canonical(as_sum(original));
   visit(call, EveryOp{}, [&]<int kWarp, typename Op>() {
     using State = typename Op::State;
     const auto in = call.input<const typename Op::Input>();
@@ -75,9 +76,10 @@ void reduce_scan(const Call& original) {
     const Workspace workspace(call, std::size_t(call.rows * stretches) * sizeof(State));
     const View2<State> totals{workspace.data<State>(), call.rows, stretches, stretches, 1};
     const Grid grid = blocks_for(call.rows * stretches, kTileThreads);
-    if (stretches > 1) launch(stretch_totals_kernel<kWarp, Op>, call, grid, in, totals, stretch);
+    const Op op = operator_of<Op>(original);
+    if (stretches > 1) launch(stretch_totals_kernel<kWarp, Op>, call, grid, in, totals, stretch, op);
     launch(reduce_scan_kernel<kWarp, Op>, call, grid, in, call.output<typename Op::Result>(), totals, stretch,
-           is_inclusive(original));
+           is_inclusive(original), op);
   });
 }
 

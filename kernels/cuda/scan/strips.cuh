@@ -25,9 +25,10 @@ struct WarpPart {
   static constexpr int kStoreItems = kItems / kStores;
   using Results = Pack<Result, kStoreItems>;
 
+  [[no_unique_address]] Op op;
+  int left;  // elements of the part that the row has
   Items items[kStrips];
   State before[kStrips];  // the lane's items, in the part; set by scan()
-  int left;               // elements of the part that the row has
 
   static GP_DEVICE int offset(int strip) { return strip * kStrip + W::lane() * kItems; }
   // Of the part that begins there.
@@ -106,7 +107,7 @@ struct WarpPart {
       State state = before[s];
 #pragma unroll
       for (Input& item : items[s].items) {
-        const State after = Op::combine(state, Op::lift(item));
+        const State after = Op::combine(state, op.lift(item));
         item = inclusive ? after : state;
         state = after;
       }
@@ -134,7 +135,7 @@ struct WarpPart {
       State state = Op::combine(carry, before[s]);
 #pragma unroll
       for (int i = 0; i < kItems; ++i) {
-        const State after = Op::combine(state, Op::lift(items[s].items[i]));
+        const State after = Op::combine(state, op.lift(items[s].items[i]));
         results[s][i / kStoreItems].items[i % kStoreItems] = Op::finish(inclusive ? after : state);
         state = after;
       }
@@ -162,9 +163,9 @@ struct WarpPart {
   }
 
   GP_DEVICE State sum_of(int strip) const {
-    State sum = Op::lift(items[strip].items[0]);
+    State sum = op.lift(items[strip].items[0]);
 #pragma unroll
-    for (int i = 1; i < kItems; ++i) sum = Op::combine(sum, Op::lift(items[strip].items[i]));
+    for (int i = 1; i < kItems; ++i) sum = Op::combine(sum, op.lift(items[strip].items[i]));
     return sum;
   }
 

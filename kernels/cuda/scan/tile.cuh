@@ -15,12 +15,12 @@ struct Tile {
   State items[kTileItems];
   State total;  // of this thread's items
 
-  GP_DEVICE void load(const View2<const typename Op::Input>& in, index_t row, index_t base) {
+  GP_DEVICE void load(const Op& op, const View2<const typename Op::Input>& in, index_t row, index_t base) {
     const index_t first = base + index_t(threadIdx.x) * kTileItems;
     total = Op::identity();
 #pragma unroll
     for (int i = 0; i < kTileItems; ++i) {
-      items[i] = first + i < in.cols ? Op::lift(in(row, first + i)) : Op::identity();
+      items[i] = first + i < in.cols ? op.lift(in(row, first + i)) : Op::identity();
       total = Op::combine(total, items[i]);
     }
   }

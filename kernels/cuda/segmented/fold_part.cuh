@@ -22,7 +22,7 @@ struct PartFold {
   static constexpr int kPacks = int(smaller(larger(kMostItems / kPackItems, 1), kMostPacks));
   static constexpr int kItems = kPacks * kPackItems;
   static constexpr int kStep = kWarp * kItems;
-  static constexpr int kRounds = 8;  // of ends, one a lane, on the way at once where a step has more than a round
+  static constexpr int kRounds = 4;  // of ends, one a lane, on the way at once where a step has more than a round
   // Odd, so that lanes that read what is theirs use different banks.
   static constexpr int kPackPitch = kPacks | 1, kPitch = kItems + 1;
   static constexpr int kWordBits = 8 * int(sizeof(std::uint32_t));
@@ -241,23 +241,23 @@ struct PartFold {
   // Leaves the part's edge in the storage.
   GP_DEVICE void run() {
     if (W::lane() == 0) storage.edge = Edge<Op>::none();
-    PackOf<Input> packs[kPacks], ahead[kPacks];
-    load(ahead, 0);
+    PackOf<Input> packs[kPacks], ahead[kPacks] = {};
     int ends = ends_from(next);
     State open = Op::identity();
-    int at = 0;
-    do {
+    // Before the first step there is nothing to fold: one place to load is half of the code of two. A part without
+    // elements has a step all the same, in which segments end.
+    for (int at = -kStep; at <= 0 || at < end; at += kStep) {
 #pragma unroll
       for (int p = 0; p < kPacks; ++p) packs[p] = ahead[p];
-      if (at + kStep < end) load(ahead, at + kStep);
+      if (at < 0 || at + kStep < end) load(ahead, at + kStep);
       compiler_fence();  // the loads are on the way before this step is folded
+      if (at < 0) continue;
       if (W::any(ends <= at + kStep)) {
         open = close(packs, at, open, ends);
       } else {
         open = Op::combine(open, fold(packs));
       }
-      at += kStep;
-    } while (at < end);
+    }
     open = W::template all_reduce<Op>(open);
     if (W::lane() == 0) storage.edge.tail = open;
   }

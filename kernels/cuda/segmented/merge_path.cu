@@ -76,13 +76,10 @@ __launch_bounds__(kPolicy.threads, kPolicy.resident) GP_KERNEL
 }
 
 using EveryOp =
-    decltype(TypeList<Sum<boolean, std::int64_t>, Sum<std::int8_t, std::int64_t>, Sum<std::int16_t, std::int64_t>,
-                      Sum<std::int32_t, std::int64_t>, Sum<std::int64_t, std::int64_t>, Sum<std::uint8_t, std::int64_t>,
-                      Sum<std::uint16_t, std::int64_t>, Sum<std::uint32_t, std::int64_t>, Sum<float16, float, float16>,
-                      Sum<bfloat16, float, bfloat16>, Sum<float, float>, Sum<double, double>>{} +
-             TypeList<Max<boolean>, Min<boolean>, KeyedMax<std::int8_t>, KeyedMax<std::int16_t>, KeyedMax<std::int32_t>,
-                      KeyedMax<std::int64_t>, KeyedMax<float16>, KeyedMax<bfloat16>, KeyedMax<float>,
-                      KeyedMax<double>>{});
+    TypeList<KeyedSum<std::int8_t>, KeyedSum<std::int16_t>, KeyedSum<std::int32_t>, KeyedSum<std::int64_t>,
+             Sum<float16, float, float16>, Sum<bfloat16, float, bfloat16>, Sum<float, float>, Sum<double, double>,
+             KeyedMax<std::int8_t>, KeyedMax<std::int16_t>, KeyedMax<std::int32_t>, KeyedMax<std::int64_t>,
+             KeyedMax<float16>, KeyedMax<bfloat16>, KeyedMax<float>, KeyedMax<double>>;
 
 // The input is one row; scratch holds the offsets, contiguous int64, checked by the caller; rows counts the segments.
 void merge_path(const Call& call) {

@@ -10,21 +10,18 @@ namespace gp::softmax {
 // Stages that tiles pass through. H200: three suffice to keep memory busy.
 inline constexpr int kPassing = 3;
 
-// clang would join the two ways to write a held tile, and keep it in memory for that.
-inline constexpr bool kHeldWholeApart = kTarget != Target::kAmd;
-
 // All blocks take one row after the other; tile b + w x grid of a row is the w-th of block b. Of those the first
 // stay in shared memory and the next kHeldTiles in registers. The others pass through the last stages, where the
 // last of them stay, too. What is read again comes last: the L2 cache has to make room for it by writing back what an
 // earlier kernel left there, and does so while the blocks tell each other their states.
 template <int kWarp, typename T, int kHeldTiles>
-GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
+GP_KERNEL __launch_bounds__(kMostThreads, 1)
     resident_rows_kernel(Rows<T> rows, TileShape shape, RingShape ring_shape, Published<MaxSum<Accum<T>>> published) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using A = Accum<T>;
   extern __shared__ __align__(16) unsigned char stage_bytes[];
-  __shared__ MaxSum<A> warp_states[kMostThreads<T> / kWarp];
+  __shared__ MaxSum<A> warp_states[kMostThreads / kWarp];
   __shared__ MaxSum<A> row_state;
   const TileRing<kWarp, T> ring(reinterpret_cast<PackOf<T>*>(stage_bytes), shape);
   const int warps = ring_shape.workers / kWarp, stages = ring_shape.stages, kept = stages - kPassing;
@@ -95,35 +92,34 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
       if (blockIdx.x == 0 && threadIdx.x == 0) rows.out(row, 0) = T(Normalizer<T>(state).log_sum_exp());
       continue;
     }
-    with_result(rows, state, [&](const auto& result) {
-      const auto write_staged = [&](int w, int stage) {
-        ring.write(rows, row, span, tile_of(w), [&](int k) { return ring.staged(stage, k); }, result);
-      };
-      // The tiles that have passed, the latest first, and in turns with them those that were kept: some are written
-      // while others are on their way again.
-      int passed = count - 1, next = 0;
-      const int end = kept < count ? kept : count;
-      while (passed >= first_passing || next < end) {
-        if (passed >= first_passing) {
-          stage = (stage > kept ? stage : stages) - 1;
-          wait_for_copies<kPassing - 1>();
-          write_staged(passed, stage);
-          fetch(passed - kPassing >= first_passing ? passed - kPassing : count, stage, Reuse::kNever);
-          --passed;
-        }
-        if (next < end) {
-          write_staged(next, next);
-          ++next;
-        }
+    const RowResult<T> result(rows.op, state);
+    const auto write_staged = [&](int w, int stage) {
+      ring.write(rows, row, span, tile_of(w), [&](int k) { return ring.staged(stage, k); }, result);
+    };
+    // The tiles that have passed, the latest first, and in turns with them those that were kept: some are written
+    // while others are on their way again.
+    int passed = count - 1, next = 0;
+    const int end = kept < count ? kept : count;
+    while (passed >= first_passing || next < end) {
+      if (passed >= first_passing) {
+        stage = (stage > kept ? stage : stages) - 1;
+        wait_for_copies<kPassing - 1>();
+        write_staged(passed, stage);
+        fetch(passed - kPassing >= first_passing ? passed - kPassing : count, stage, Reuse::kNever);
+        --passed;
       }
+      if (next < end) {
+        write_staged(next, next);
+        ++next;
+      }
+    }
 #pragma unroll
-      for (int h = 0; h < kHeldTiles; ++h) {
-        const int w = kept + h;
-        const auto packs = [&](int k) { return held[h].kept[k]; };
-        if (w < count) ring.template write<kHeldWholeApart>(rows, row, span, tile_of(w), packs, result);
-      }
-      if (edge_col >= 0) rows.out(row, edge_col) = T(result(A(span.start[edge_col])));
-    });
+    for (int h = 0; h < kHeldTiles; ++h) {
+      const int w = kept + h;
+      const auto packs = [&](int k) { return held[h].kept[k]; };
+      if (w < count) ring.write(rows, row, span, tile_of(w), packs, result);
+    }
+    if (edge_col >= 0) rows.out(row, edge_col) = T(result(A(span.start[edge_col])));
     wait_for_copies<0>();
   }
 }

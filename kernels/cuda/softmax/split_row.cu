@@ -1,9 +1,9 @@
 // softmax.split_row: several blocks a row, for long rows. The default for those.
 // One launch, in which a row is read once and written once: many rows stream through the chip (row_stream.cuh), and of
-// few huge ones as much stays there as fits (row_resident.cuh). Masked, strided and short rows take two launches: the
-// first leaves the (max, sum) of each stretch of each row in temporary storage; in the second, every block merges the
-// states of its row in index order and writes its stretch. The cut depends on the shape and the device alone, so
-// results repeat bit for bit.
+// few huge ones as much stays there as fits (row_resident.cuh). Masked, strided and short rows and those of float64
+// take two launches and read twice: the first leaves the (max, sum) of each stretch of each row in temporary storage;
+// in the second, every block merges the states of its row in index order and writes its stretch. The cut depends on the
+// shape and the device alone, so results repeat bit for bit.
 #include "row_resident.cuh"
 #include "row_stream.cuh"
 
@@ -140,15 +140,15 @@ template <int kWarp, typename T>
 void launch_split(const Call& call) {
   const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
   const RingPolicy& policy = ring_policy(shared_bytes);
-  const int threads = int(smaller(policy.threads, kMostThreads<T>));
-  const int packs = threads * kTilePacks;
+  static_assert(kRingPolicies[0].threads <= kMostThreads);
+  const int packs = policy.threads * kTilePacks;
   const index_t row_packs = call.cols / kPackItems<T>, tiles = ceil_div(row_packs, packs);
   if (!reads_packs(call) || tiles < 2 || row_packs > kMostRowPacks || call.rows * tiles > kMostTiles) {
     return launch_in_stretches<kWarp, T>(call);
   }
   const int fit = (shared_bytes - kStaticBytes) / (packs * kVectorBytes);
   const TileLaunch<kWarp, T> tile_launch{
-      call, {packs, int(tiles)}, threads, int(smaller(fit, policy.most_stages)), policy.most_blocks};
+      call, {packs, int(tiles)}, policy.threads, int(smaller(fit, policy.most_stages)), policy.most_blocks};
   // What finds edges is a seventh of the work on 16-bit elements, of others less.
   if constexpr (kIsReducedFloat<T>) {
     if (has_no_edges<T>(call) && tile_launch.template stream<false>()) return;
@@ -157,7 +157,14 @@ void launch_split(const Call& call) {
 }
 
 void split_row(const Call& call) {
-  visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() { launch_split<kWarp, T>(call); });
+  visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
+    // For float64, whose exponential is long, the others would be a third of the time that this file takes to compile.
+    if constexpr (sizeof(T) == 8) {
+      launch_in_stretches<kWarp, T>(call);
+    } else {
+      launch_split<kWarp, T>(call);
+    }
+  });
 }
 
 }  // namespace gp::softmax

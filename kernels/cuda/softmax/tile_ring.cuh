@@ -12,8 +12,7 @@
 namespace gp::softmax {
 
 inline constexpr int kTilePacks = 4;
-template <typename T>
-inline constexpr int kMostThreads = sizeof(T) == 8 ? 256 : 448;  // of a block; float64 takes twice the registers
+inline constexpr int kMostThreads = 448;  // workers of a block
 
 struct RingShape {
   int workers;  // threads
@@ -65,25 +64,17 @@ struct TileRing {
   }
   GP_DEVICE A edge(const Span& span, index_t col) const { return col < 0 ? -infinity<A>() : A(span.start[col]); }
 
-  // Calls f(k) for the thread's packs of a tile that the row has. Nearly all tiles are whole: without a condition on
-  // each pack they share one address, and the work of one hides what another waits for.
-  template <bool kWholeApart = true, typename F>
-  static GP_DEVICE void for_packs(int left, F f) {
-    if (kWholeApart && left > (kTilePacks - 1) * kWarp) {
-#pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) f(k);
-    } else {
-#pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) {
-        if (k * kWarp < left) f(k);
-      }
-    }
-  }
-
   GP_DEVICE void fetch(const Span& span, int tile, int stage_index, CachePolicy policy) const {
     PackOf<T>* const target = stage(stage_index);
     const auto* const source = reinterpret_cast<const PackOf<T>*>(span.start + span.head) + pack_of(tile, 0);
-    for_packs(packs_left(span, tile), [&](int k) { copy_async(target + k * kWarp, source + k * kWarp, policy); });
+    const int left = packs_left(span, tile);
+    if (left > (kTilePacks - 1) * kWarp) {  // nearly always: without a condition on each they share one address
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) copy_async(target + k * kWarp, source + k * kWarp, policy);
+    } else {
+#pragma unroll 1
+      for (int k = 0; k * kWarp < left; ++k) copy_async(target + k * kWarp, source + k * kWarp, policy);
+    }
   }
 
   // The thread's elements of a tile, from its stage. What the row does not have is whatever the stage holds, until it
@@ -103,20 +94,30 @@ struct TileRing {
     return values;
   }
 
-  // Writes the packs of a tile: source(k), a KeptPack, is the k-th of the thread.
-  template <bool kWholeApart = true, typename Source, typename Result>
+  // Writes the packs of a tile: source(k), a KeptPack, is the k-th of the thread. What the row does not have is read
+  // and computed as the rest is, and only not stored: the work of one pack hides what another waits for.
+  template <typename Source>
   GP_DEVICE void write(const Rows<T>& rows, index_t row, const Span& span, int tile, Source source,
-                       const Result& result) const {
+                       const RowResult<T>& result) const {
     const int left = packs_left(span, tile);
     if (writes_packs(rows, row, span)) {
       T* const target = &rows.out(row, span.col_of(pack_of(tile, 0)));
-      for_packs<kWholeApart>(left, [&](int k) {
-        A values[kItems];
-        source(k).widen(values);
+      A values[kTilePacks * kItems];
 #pragma unroll
-        for (A& value : values) value = result(value);
-        store_pack(target + k * kWarp * kItems, KeptPack<T>::narrow(values));
-      });
+      for (int k = 0; k < kTilePacks; ++k) {
+        A wide[kItems];
+        source(k).widen(wide);
+#pragma unroll
+        for (int i = 0; i < kItems; ++i) values[k * kItems + i] = wide[i];
+      }
+      result.apply_to(values);
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) {
+        A wide[kItems];
+#pragma unroll
+        for (int i = 0; i < kItems; ++i) wide[i] = values[k * kItems + i];
+        if (k * kWarp < left) store_pack(target + k * kWarp * kItems, KeptPack<T>::narrow(wide));
+      }
     } else {
 #pragma unroll 1
       for (int k = 0; k < kTilePacks; ++k) {
@@ -125,16 +126,6 @@ struct TileRing {
     }
   }
 };
-
-// Calls f with what makes results of the elements of a row.
-template <typename T, typename F>
-GP_DEVICE void with_result(const Rows<T>& rows, const MaxSum<Accum<T>>& state, F f) {
-  if (rows.op == OpCode::kLogSoftmax) {
-    f(LogProbability<T>(state));
-  } else {
-    f(Probability<T>(state));
-  }
-}
 
 // The states in `count` slots from `first`, merged by one warp; every lane holds the result. A lane asks for several at
 // once, waits for one that is missing, and asks again for all that are: one after the other they would take a trip to

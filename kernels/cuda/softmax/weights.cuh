@@ -101,4 +101,33 @@ struct LogProbability {
   GP_DEVICE A operator()(A x) const { return x - max - log_sum; }
 };
 
+// Whichever of the two the call asks for: one branch for many elements, so that what is around it is compiled once.
+template <typename T>
+struct RowResult {
+  using A = Accum<T>;
+  bool is_logarithmic;
+  union {
+    LogProbability<T> log_probability;
+    Probability<T> probability;
+  };
+  GP_DEVICE RowResult(OpCode op, const MaxSum<A>& state) : is_logarithmic(op == OpCode::kLogSoftmax) {
+    if (is_logarithmic) {
+      log_probability = LogProbability<T>(state);
+    } else {
+      probability = Probability<T>(state);
+    }
+  }
+  GP_DEVICE A operator()(A x) const { return is_logarithmic ? log_probability(x) : probability(x); }
+  template <int kCount>
+  GP_DEVICE void apply_to(A (&values)[kCount]) const {
+    if (is_logarithmic) {
+#pragma unroll
+      for (A& value : values) value = log_probability(value);
+    } else {
+#pragma unroll
+      for (A& value : values) value = probability(value);
+    }
+  }
+};
+
 }  // namespace gp::softmax
