@@ -74,10 +74,15 @@ using Max = Extremum<T, true>;
 template <typename T>
 using Min = Extremum<T, false>;
 
+// Four bytes of bool at once: 1 for every byte that is not 0.
+GP_HOST_DEVICE std::uint32_t nonzero_bytes(std::uint32_t bytes) {
+  return (((bytes & 0x7f7f7f7fu) + 0x7f7f7f7fu) | bytes) >> 7 & 0x01010101u;
+}
+
 // Bits that, flipped in an element, make it compare as the call wants: the largest key is the extremum asked for.
 // Flipping every bit of a signed integer reverses its order, flipping the top bit makes an unsigned one compare as
 // signed, and flipping a float's sign negates it. So one instantiation serves max and min, signed and unsigned, and
-// that of bytes also bool, of which no byte is more than 1.
+// that of bytes also bool.
 template <typename T>
 struct Key {
   using State = typename Max<T>::State;
@@ -85,23 +90,42 @@ struct Key {
       std::conditional_t<sizeof(State) == 1, std::uint8_t,
                          std::conditional_t<sizeof(State) == 2, std::uint16_t,
                                             std::conditional_t<sizeof(State) == 4, std::uint32_t, std::uint64_t>>>;
-  Bits flip, most;
+  Bits flip;
+  bool is_bool;
 
   static Key of(const Call& call) {
-    constexpr Bits kTop = Bits(Bits(1) << (sizeof(State) * 8 - 1)), kAll = Bits(~Bits(0));
+    constexpr Bits kTop = Bits(Bits(1) << (sizeof(State) * 8 - 1));
     const bool reversed = call.op == OpCode::kMin || call.op == OpCode::kArgMin;
-    if constexpr (kIsFloat<T>) return {reversed ? kTop : Bits(0), kAll};
+    if constexpr (kIsFloat<T>) return {reversed ? kTop : Bits(0), false};
     const bool is_bool = call.in.dtype == DType::kBool;
     const Bits order = is_bool || is_unsigned(call.in.dtype) ? kTop : Bits(0);
-    return {reversed ? Bits(~order) : order, is_bool ? Bits(1) : kAll};
+    return {reversed ? Bits(~order) : order, is_bool};
   }
-  GP_HOST_DEVICE State to(T x) const { return bit_cast<State>(Bits(limited(bit_cast<Bits>(State(x))) ^ flip)); }
-  GP_HOST_DEVICE T from(State key) const { return T(bit_cast<State>(limited(Bits(bit_cast<Bits>(key) ^ flip)))); }
+  GP_HOST_DEVICE State to(T x) const { return bit_cast<State>(Bits(plain(bit_cast<Bits>(State(x))) ^ flip)); }
+  GP_HOST_DEVICE T from(State key) const { return T(bit_cast<State>(plain(Bits(bit_cast<Bits>(key) ^ flip)))); }
+
+  // The keys of the items of a pack.
+  template <typename Pack, int kCount>
+  GP_HOST_DEVICE void to(const Pack& pack, State (&keys)[kCount]) const {
+    if constexpr (sizeof(T) == 1) {  // four at once
+      std::uint32_t words[kCount / 4];
+      __builtin_memcpy(words, &pack, sizeof(words));
+#pragma unroll
+      for (int w = 0; w < kCount / 4; ++w) {
+        const std::uint32_t flipped = (is_bool ? nonzero_bytes(words[w]) : words[w]) ^ flip * 0x01010101u;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) keys[4 * w + i] = State(flipped >> 8 * i);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) keys[i] = to(pack.items[i]);
+    }
+  }
 
  private:
-  GP_HOST_DEVICE Bits limited(Bits bits) const {
+  GP_HOST_DEVICE Bits plain(Bits bits) const {
     if constexpr (sizeof(T) == 1) {
-      return bits < most ? bits : most;
+      return is_bool ? Bits(bits != 0) : bits;
     } else {
       return bits;
     }
@@ -144,18 +168,19 @@ struct KeyedSum {
   using Bits = std::make_unsigned_t<Brief>;
   static constexpr OpCode kCode = OpCode::kSum;
   static constexpr bool kCommutes = true;
-  Bits mask, most;
+  Bits mask;
+  bool is_bool;
 
   static KeyedSum of(const Call& call) {
     const bool is_bool = call.in.dtype == DType::kBool;
     constexpr Bits kOwn = std::numeric_limits<std::make_unsigned_t<T>>::max(), kAll = Bits(~Bits(0));
-    return {is_bool || is_unsigned(call.in.dtype) ? kOwn : kAll, is_bool ? Bits(1) : kAll};
+    return {is_bool || is_unsigned(call.in.dtype) ? kOwn : kAll, is_bool};
   }
   static GP_HOST_DEVICE State identity() { return 0; }
   GP_HOST_DEVICE Brief brief(Input x) const {
     const Bits bits = Bits(Brief(x)) & mask;
     if constexpr (sizeof(T) == 1) {
-      return Brief(bits < most ? bits : most);
+      return is_bool ? Brief(bits != 0) : Brief(bits);
     } else {
       return Brief(bits);
     }
@@ -163,6 +188,28 @@ struct KeyedSum {
   GP_HOST_DEVICE State lift(Input x) const { return brief(x); }
   static GP_HOST_DEVICE State combine(State a, State b) { return Sum<State, State>::combine(a, b); }
   static GP_HOST_DEVICE Result finish(State s) { return s; }
+
+  // The sum of kCount items, in a pack.
+  template <int kCount, typename Pack>
+  GP_HOST_DEVICE State sum_of(const Pack& pack) const {
+    if constexpr (sizeof(T) == 1) {  // two at once, in halves of a word; signed ones are raised to be positive
+      std::uint32_t words[kCount / 4], halves = 0;
+      __builtin_memcpy(words, &pack, sizeof(words));
+      const bool is_signed = mask != Bits(std::uint8_t(~0));
+#pragma unroll
+      for (std::uint32_t word : words) {
+        if (is_bool) word = nonzero_bytes(word);
+        if (is_signed) word ^= 0x80808080u;
+        halves += (word & 0x00ff00ffu) + (word >> 8 & 0x00ff00ffu);
+      }
+      return State((halves & 0xffffu) + (halves >> 16)) - (is_signed ? kCount * 0x80 : 0);
+    } else {
+      Brief sum = 0;
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) sum = Sum<Brief, Brief>::combine(sum, brief(pack.items[i]));
+      return sum;
+    }
+  }
 };
 
 // An operator with a key holds data, so it is passed to its kernel; `op.lift(x)` and `op.finish(s)` serve both kinds.

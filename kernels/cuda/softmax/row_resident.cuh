@@ -15,13 +15,13 @@ inline constexpr int kPassing = 3;
 // last of them stay, too. What is read again comes last: the L2 cache has to make room for it by writing back what an
 // earlier kernel left there, and does so while the blocks tell each other their states.
 template <int kWarp, typename T, int kHeldTiles>
-GP_KERNEL __launch_bounds__(kMostThreads, 1)
+GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
     resident_rows_kernel(Rows<T> rows, TileShape shape, RingShape ring_shape, Published<MaxSum<Accum<T>>> published) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using A = Accum<T>;
   extern __shared__ __align__(16) unsigned char stage_bytes[];
-  __shared__ MaxSum<A> warp_states[kMostThreads / kWarp];
+  __shared__ MaxSum<A> warp_states[kMostThreads<T> / kWarp];
   __shared__ MaxSum<A> row_state;
   const TileRing<kWarp, T> ring(reinterpret_cast<PackOf<T>*>(stage_bytes), shape);
   const int warps = ring_shape.workers / kWarp, stages = ring_shape.stages, kept = stages - kPassing;
@@ -93,9 +93,7 @@ GP_KERNEL __launch_bounds__(kMostThreads, 1)
       continue;
     }
     const RowResult<T> result(rows.op, state);
-    const auto write_staged = [&](int w, int stage) {
-      ring.write(rows, row, span, tile_of(w), [&](int k) { return ring.staged(stage, k); }, result);
-    };
+    const auto write = [&](int w, int stage) { ring.write_staged(rows, row, span, tile_of(w), stage, result); };
     // The tiles that have passed, the latest first, and in turns with them those that were kept: some are written
     // while others are on their way again.
     int passed = count - 1, next = 0;
@@ -104,20 +102,19 @@ GP_KERNEL __launch_bounds__(kMostThreads, 1)
       if (passed >= first_passing) {
         stage = (stage > kept ? stage : stages) - 1;
         wait_for_copies<kPassing - 1>();
-        write_staged(passed, stage);
+        write(passed, stage);
         fetch(passed - kPassing >= first_passing ? passed - kPassing : count, stage, Reuse::kNever);
         --passed;
       }
       if (next < end) {
-        write_staged(next, next);
+        write(next, next);
         ++next;
       }
     }
 #pragma unroll
     for (int h = 0; h < kHeldTiles; ++h) {
       const int w = kept + h;
-      const auto packs = [&](int k) { return held[h].kept[k]; };
-      if (w < count) ring.write(rows, row, span, tile_of(w), packs, result);
+      if (w < count) ring.write_held(rows, row, span, tile_of(w), held[h], result);
     }
     if (edge_col >= 0) rows.out(row, edge_col) = T(result(A(span.start[edge_col])));
     wait_for_copies<0>();

@@ -30,7 +30,7 @@ struct RowWorker {
   const Rows<T>& rows;
   const TileRing<kWarp, T, kEdges>& ring;
   const CachePolicy policy;
-  RowExchange<A, kMostThreads / kWarp>& exchange;
+  RowExchange<A, kMostThreads<T> / kWarp>& exchange;
 
   GP_DEVICE void fill(const Walk& walk) const {
     ring.fetch(ring.span_of(rows, walk.row), walk.tile, walk.stage, policy);
@@ -58,10 +58,10 @@ struct RowWorker {
     } else {
       const auto span = ring.span_of(rows, walk.row);
       const index_t edge_col = ring.edge_col(span, walk.tile);
-      const auto packs = [&](int k) { return ring.staged(walk.stage, k); };
-      const RowResult<T> result(rows.op, state);
-      ring.write(rows, walk.row, span, walk.tile, packs, result);
-      if (edge_col >= 0) rows.out(walk.row, edge_col) = T(result(A(span.start[edge_col])));
+      with_result(rows, state, [&](const auto& result) {
+        ring.write_staged(rows, walk.row, span, walk.tile, walk.stage, result);
+        if (edge_col >= 0) rows.out(walk.row, edge_col) = T(result(A(span.start[edge_col])));
+      });
     }
   }
 };
@@ -99,12 +99,12 @@ GP_DEVICE void gather_rows(const Plan& plan, const Published<MaxSum<A>>& publish
 }
 
 template <int kWarp, typename T, bool kEdges>
-GP_KERNEL __launch_bounds__(kMostThreads + kServiceWarps * kWarp, 1)
+GP_KERNEL __launch_bounds__(kMostThreads<T> + kServiceWarps * kWarp, 1)
     stream_rows_kernel(Rows<T> rows, TileShape shape, Plan plan, Published<MaxSum<Accum<T>>> published) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   extern __shared__ RingBytes ring_bytes[];
-  __shared__ RowExchange<Accum<T>, kMostThreads / kWarp> exchange;
+  __shared__ RowExchange<Accum<T>, kMostThreads<T> / kWarp> exchange;
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < plan.stages; ++stage) {
       exchange.summed[stage].init(plan.warps);

@@ -94,9 +94,12 @@ inline const RingPolicy& ring_policy(int shared_bytes) {
 }
 
 // Tiles of a block that few rows keep in registers: 16 of them a worker for each; a fourth would be spilled. Elements
-// of 16 bits take as many again when they are widened.
+// of 16 bits take as many again when they are widened. None of float64, which has no such kernel: a tenth of what the
+// library takes to compile would be for few rows of a type that few use.
 template <typename T>
-constexpr int kHeldTiles = kIsReducedFloat<T> ? 1 : 3;
+constexpr int kHeldTiles = kIsReducedFloat<T> ? 1
+                           : sizeof(T) == 8   ? 0
+                                              : 3;
 constexpr index_t kMostTiles = 1 << 30;  // counted in 32 bits
 constexpr int kStaticBytes = 2560;       // what the kernels have besides the ring
 
@@ -140,31 +143,29 @@ template <int kWarp, typename T>
 void launch_split(const Call& call) {
   const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
   const RingPolicy& policy = ring_policy(shared_bytes);
-  static_assert(kRingPolicies[0].threads <= kMostThreads);
-  const int packs = policy.threads * kTilePacks;
+  const int threads = int(smaller(policy.threads, kMostThreads<T>));
+  const int packs = threads * kTilePacks;
   const index_t row_packs = call.cols / kPackItems<T>, tiles = ceil_div(row_packs, packs);
   if (!reads_packs(call) || tiles < 2 || row_packs > kMostRowPacks || call.rows * tiles > kMostTiles) {
     return launch_in_stretches<kWarp, T>(call);
   }
   const int fit = (shared_bytes - kStaticBytes) / (packs * kVectorBytes);
   const TileLaunch<kWarp, T> tile_launch{
-      call, {packs, int(tiles)}, policy.threads, int(smaller(fit, policy.most_stages)), policy.most_blocks};
+      call, {packs, int(tiles)}, threads, int(smaller(fit, policy.most_stages)), policy.most_blocks};
   // What finds edges is a seventh of the work on 16-bit elements, of others less.
   if constexpr (kIsReducedFloat<T>) {
     if (has_no_edges<T>(call) && tile_launch.template stream<false>()) return;
   }
-  if (!tile_launch.template stream<true>()) tile_launch.keep();
+  if (tile_launch.template stream<true>()) return;
+  if constexpr (kHeldTiles<T> == 0) {
+    launch_in_stretches<kWarp, T>(call);
+  } else {
+    tile_launch.keep();
+  }
 }
 
 void split_row(const Call& call) {
-  visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
-    // For float64, whose exponential is long, the others would be a third of the time that this file takes to compile.
-    if constexpr (sizeof(T) == 8) {
-      launch_in_stretches<kWarp, T>(call);
-    } else {
-      launch_split<kWarp, T>(call);
-    }
-  });
+  visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() { launch_split<kWarp, T>(call); });
 }
 
 }  // namespace gp::softmax

@@ -12,7 +12,8 @@
 namespace gp::softmax {
 
 inline constexpr int kTilePacks = 4;
-inline constexpr int kMostThreads = 448;  // workers of a block
+template <typename T>
+inline constexpr int kMostThreads = sizeof(T) == 8 ? 256 : 448;  // of a block; float64 takes twice the registers
 
 struct RingShape {
   int workers;  // threads
@@ -64,17 +65,23 @@ struct TileRing {
   }
   GP_DEVICE A edge(const Span& span, index_t col) const { return col < 0 ? -infinity<A>() : A(span.start[col]); }
 
+  // Calls f(k) for the thread's packs of a tile that the row has. Nearly all tiles are whole: without a condition on
+  // each pack they share one address, and the work of one hides what another waits for.
+  template <typename F>
+  static GP_DEVICE void for_packs(int left, F f) {
+    if (left > (kTilePacks - 1) * kWarp) {
+#pragma unroll
+      for (int k = 0; k < kTilePacks; ++k) f(k);
+    } else {
+#pragma unroll 1
+      for (int k = 0; k * kWarp < left; ++k) f(k);
+    }
+  }
+
   GP_DEVICE void fetch(const Span& span, int tile, int stage_index, CachePolicy policy) const {
     PackOf<T>* const target = stage(stage_index);
     const auto* const source = reinterpret_cast<const PackOf<T>*>(span.start + span.head) + pack_of(tile, 0);
-    const int left = packs_left(span, tile);
-    if (left > (kTilePacks - 1) * kWarp) {  // nearly always: without a condition on each they share one address
-#pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) copy_async(target + k * kWarp, source + k * kWarp, policy);
-    } else {
-#pragma unroll 1
-      for (int k = 0; k * kWarp < left; ++k) copy_async(target + k * kWarp, source + k * kWarp, policy);
-    }
+    for_packs(packs_left(span, tile), [&](int k) { copy_async(target + k * kWarp, source + k * kWarp, policy); });
   }
 
   // The thread's elements of a tile, from its stage. What the row does not have is whatever the stage holds, until it
@@ -94,38 +101,57 @@ struct TileRing {
     return values;
   }
 
-  // Writes the packs of a tile: source(k), a KeptPack, is the k-th of the thread. What the row does not have is read
-  // and computed as the rest is, and only not stored: the work of one pack hides what another waits for.
-  template <typename Source>
-  GP_DEVICE void write(const Rows<T>& rows, index_t row, const Span& span, int tile, Source source,
-                       const RowResult<T>& result) const {
+  // Writes the thread's packs of a tile from its stage.
+  template <typename Result>
+  GP_DEVICE void write_staged(const Rows<T>& rows, index_t row, const Span& span, int tile, int stage_index,
+                              const Result& result) const {
+    if (!writes_packs(rows, row, span)) return write_singly(rows, row, span, tile, result);
+    T* const target = &rows.out(row, span.col_of(pack_of(tile, 0)));
+    for_packs(packs_left(span, tile),
+              [&](int k) { store_pack(target + k * kWarp * kItems, results_of(staged(stage_index, k), result)); });
+  }
+  // The same from registers, which a run-time index would put in memory.
+  template <typename Result>
+  GP_DEVICE void write_held(const Rows<T>& rows, index_t row, const Span& span, int tile, const Packs& held,
+                            const Result& result) const {
+    if (!writes_packs(rows, row, span)) return write_singly(rows, row, span, tile, result);
+    T* const target = &rows.out(row, span.col_of(pack_of(tile, 0)));
     const int left = packs_left(span, tile);
-    if (writes_packs(rows, row, span)) {
-      T* const target = &rows.out(row, span.col_of(pack_of(tile, 0)));
-      A values[kTilePacks * kItems];
 #pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) {
-        A wide[kItems];
-        source(k).widen(wide);
-#pragma unroll
-        for (int i = 0; i < kItems; ++i) values[k * kItems + i] = wide[i];
-      }
-      result.apply_to(values);
-#pragma unroll
-      for (int k = 0; k < kTilePacks; ++k) {
-        A wide[kItems];
-#pragma unroll
-        for (int i = 0; i < kItems; ++i) wide[i] = values[k * kItems + i];
-        if (k * kWarp < left) store_pack(target + k * kWarp * kItems, KeptPack<T>::narrow(wide));
-      }
-    } else {
+    for (int k = 0; k < kTilePacks; ++k) {
+      const PackOf<T> pack = results_of(held.kept[k], result);
+      if (k * kWarp < left) store_pack(target + k * kWarp * kItems, pack);
+    }
+  }
+
+ private:
+  template <typename Result>
+  static GP_DEVICE PackOf<T> results_of(const KeptPack<T>& kept, const Result& result) {
+    A values[kItems];
+    kept.widen(values);
+    apply(result, values);
+    return KeptPack<T>::narrow(values);
+  }
+  template <typename Result>
+  GP_DEVICE void write_singly(const Rows<T>& rows, index_t row, const Span& span, int tile,
+                              const Result& result) const {
+    const int left = packs_left(span, tile);
 #pragma unroll 1
-      for (int k = 0; k < kTilePacks; ++k) {
-        if (k * kWarp < left) write_elements(rows, row, span, pack_of(tile, k), result);
-      }
+    for (int k = 0; k < kTilePacks; ++k) {
+      if (k * kWarp < left) write_elements(rows, row, span, pack_of(tile, k), result);
     }
   }
 };
+
+// Calls f with what makes results of the elements of a row.
+template <typename T, typename F>
+GP_DEVICE void with_result(const Rows<T>& rows, const MaxSum<Accum<T>>& state, F f) {
+  if (rows.op == OpCode::kLogSoftmax) {
+    f(LogProbability<T>(state));
+  } else {
+    f(Probability<T>(state));
+  }
+}
 
 // The states in `count` slots from `first`, merged by one warp; every lane holds the result. A lane asks for several at
 // once, waits for one that is missing, and asks again for all that are: one after the other they would take a trip to

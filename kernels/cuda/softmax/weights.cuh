@@ -101,7 +101,7 @@ struct LogProbability {
   GP_DEVICE A operator()(A x) const { return x - max - log_sum; }
 };
 
-// Whichever of the two the call asks for: one branch for many elements, so that what is around it is compiled once.
+// Whichever of the two the call asks for, with one branch for each pack, so that what is around it is compiled once.
 template <typename T>
 struct RowResult {
   using A = Accum<T>;
@@ -118,16 +118,21 @@ struct RowResult {
     }
   }
   GP_DEVICE A operator()(A x) const { return is_logarithmic ? log_probability(x) : probability(x); }
-  template <int kCount>
-  GP_DEVICE void apply_to(A (&values)[kCount]) const {
-    if (is_logarithmic) {
-#pragma unroll
-      for (A& value : values) value = log_probability(value);
-    } else {
-#pragma unroll
-      for (A& value : values) value = probability(value);
-    }
-  }
 };
+
+// The results of elements, in place of them.
+template <typename Result, typename A, int kCount>
+GP_DEVICE void apply(const Result& result, A (&values)[kCount]) {
+#pragma unroll
+  for (A& value : values) value = result(value);
+}
+template <typename T, typename A, int kCount>
+GP_DEVICE void apply(const RowResult<T>& result, A (&values)[kCount]) {
+  if (result.is_logarithmic) {
+    apply(result.log_probability, values);
+  } else {
+    apply(result.probability, values);
+  }
+}
 
 }  // namespace gp::softmax
