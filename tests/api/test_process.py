@@ -6,10 +6,7 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-
-import gpuport
 
 DAEMONS = """
 import threading, time
@@ -74,26 +71,3 @@ def test_a_launch_that_the_machine_rejects_is_an_error_that_names_the_kernel() -
         assert ": launch of " in line
         assert "invalid configuration" in line
     assert lines[4:] == ["[7.0, 7.0, 7.0]"]
-
-
-@pytest.mark.parametrize("warp_size", [32, 64])
-def test_a_bool_is_true_whatever_its_byte(warp_size: int) -> None:
-    odd = np.array([2, 0, 255], np.uint8).view(bool)
-    plain = odd.view(np.uint8) != 0
-    for function in (
-        gpuport.sum,
-        gpuport.max,
-        gpuport.min,
-        gpuport.argmax,
-        gpuport.softmax,
-        gpuport.logsumexp,
-        gpuport.inclusive_scan,
-        gpuport.nonzero,
-    ):
-        got = function(odd, warp_size=warp_size)
-        expected = function(plain, warp_size=warp_size)
-        assert np.asarray(got).tobytes() == np.asarray(expected).tobytes(), function
-    assert gpuport.sum(odd, dtype=np.float64, warp_size=warp_size) == 2
-    for segmented in (gpuport.segmented_sum, gpuport.segmented_max, gpuport.segmented_min):
-        got = segmented(odd, [0, 2, 2, 3], warp_size=warp_size)
-        assert got.tobytes() == segmented(plain, [0, 2, 2, 3], warp_size=warp_size).tobytes()

@@ -87,6 +87,20 @@ kMost = std::numeric_limits<State>::max();
         "  return b > a || a != a ? b : a;\n",
         ("reduce.warp_shuffle", "reduce.single_pass"),
     ),
+    Fault(
+        "a result for a row past the last",
+        "gpuport/fold_rows.cuh",
+        "    if (lane == 0 && own < in.rows) out.write(own, stretch.finish(sum));\n",
+        "    if (lane == 0) out.write(own, stretch.finish(sum));\n",
+        ("reduce.single_pass", "argmax.single_pass"),
+    ),
+    Fault(
+        "signed bytes summed as if they were unsigned",
+        "gpuport/ops.cuh",
+        "        if (is_signed) word ^= 0x80808080u;\n",
+        "",
+        ("reduce.single_pass",),
+    ),
 )
 
 # The package of the copy, whatever is installed; the check of that comes first.

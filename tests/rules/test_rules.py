@@ -294,6 +294,33 @@ def test_any_bit_of_a_flag_keeps(target: Target) -> None:
     assert gpuport.compact(np.arange(3), odd, **where(target)).tolist() == [0, 2]
 
 
+@pytest.mark.parametrize("size", [3, 100, 5000])  # elements alone, packs of a warp, of blocks
+def test_a_bool_is_true_whatever_its_byte(size: int, target: Target) -> None:
+    odd = np.resize(np.arange(256, dtype=np.uint8)[::-1], size)
+    odd[::3] = 0
+    plain = odd != 0
+    odd = odd.view(bool)
+    on = where(target)
+    for function in (
+        gpuport.sum,
+        gpuport.max,
+        gpuport.min,
+        gpuport.argmax,
+        gpuport.argmin,
+        gpuport.softmax,
+        gpuport.logsumexp,
+        gpuport.inclusive_scan,
+        gpuport.nonzero,
+    ):
+        got, expected = np.asarray(function(odd, **on)), np.asarray(function(plain, **on))
+        assert got.tobytes() == expected.tobytes(), function
+    assert gpuport.sum(odd, **on) == plain.sum()
+    assert gpuport.sum(odd, dtype=np.float64, **on) == plain.sum()
+    for segmented in (gpuport.segmented_sum, gpuport.segmented_max, gpuport.segmented_min):
+        got = segmented(odd, [0, 2, 2, size], **on)
+        assert got.tobytes() == segmented(plain, [0, 2, 2, size], **on).tobytes()
+
+
 def test_kept_elements_stay_in_order(target: Target) -> None:
     x = np.arange(300_000, dtype=np.int32)
     keep = np.random.default_rng(0).integers(0, 2, x.size).astype(bool)
