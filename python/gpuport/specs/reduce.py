@@ -267,7 +267,7 @@ def _block(n: int) -> int:
 
 
 def _warp_or_blocks(n: int) -> int:
-    """A lane of a short row adds two packs or a part of 32, blocks a long one; some partials twice."""
+    """Two packs or a part of 32 by a lane of a short row, blocks of a long one; some twice."""
     return math.ceil(n / (32 if n <= 1024 else 256)) + 24
 
 
