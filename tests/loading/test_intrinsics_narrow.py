@@ -166,3 +166,62 @@ def test_places(module: gpuport.loading.Module) -> None:
         module.stops(1, 1)
     with pytest.raises(gpuport.CompileError, match="keeps constants in global memory"):
         gpuport.load("__global__ void k(int* p) { *p = __isConstant(p); }\n", backend="cpu")
+
+
+UNARY = (
+    "__hneg __habs hceil hfloor hrint htrunc hexp hexp2 hexp10 hlog hlog2 hlog10 hsqrt hrsqrt hrcp "
+    "hsin hcos"
+).split()
+BINARY = (
+    "__hadd __hsub __hmul __hadd_sat __hsub_sat __hmul_sat __hmax __hmin __hmax_nan __hmin_nan"
+).split()
+ORDER = "__heq __hne __hlt __hle __hgt __hge __hequ __hneu __hltu __hleu __hgtu __hgeu".split()
+FUSED = "__hfma __hfma_sat __hfma_relu".split()
+
+
+def pair_name(scalar: str) -> str:
+    """The function of two elements: __hadd_sat has __hadd2_sat, hexp h2exp, __hequ __hequ2."""
+    if not scalar.startswith("__"):
+        return scalar.replace("h", "h2", 1)
+    if scalar in ORDER:
+        return f"{scalar}2"
+    stem, _, more = scalar.removeprefix("__").partition("_")
+    return f"__{stem}2" + (f"_{more}" if more else "")
+
+
+@pytest.mark.parametrize("element", ["half", "__nv_bfloat16"])
+def test_a_function_of_pairs_is_that_of_elements_twice(element: str) -> None:
+    calls = [(name, "a", "a.{}") for name in UNARY]
+    calls += [(name, "a, b", "a.{0}, b.{0}") for name in BINARY + ORDER]
+    calls += [(name, "a, b, c", "a.{0}, b.{0}, c.{0}") for name in FUSED]
+    lines = "\n".join(
+        f"  keep(out, n, {pair_name(name)}({of_pairs}), {element}({name}({of_one.format('x')})), "
+        f"{element}({name}({of_one.format('y')})));"
+        for name, of_pairs, of_one in calls
+    )
+    pair = f"{element}2" if element == "half" else "__nv_bfloat162"
+    source = f"""
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+__device__ void keep(float* out, int& n, {pair} got, {element} first, {element} second) {{
+  out[n++] = float(got.x);
+  out[n++] = float(first);
+  out[n++] = float(got.y);
+  out[n++] = float(second);
+}}
+__global__ void pairs(float* out, float p, float q, float r) {{
+  const {pair} a = {{{element}(p), {element}(q)}}, b = {{{element}(q), {element}(r)}},
+      c = {{{element}(r), {element}(p)}};
+  int n = 0;
+{lines}
+}}
+"""
+    module = gpuport.load(source, backend="cpu")
+    for numbers in [(0.25, 3.0, -1.5), (2.0, 2.0, 0.5), (np.nan, 1.0, np.inf), (-0.0, 0.0, 7.0)]:
+        out = np.full((len(calls), 2, 2), 77, np.float32)
+        module.pairs(1, 1, (out, *map(np.float32, numbers)))
+        for (name, _, _), (first, second) in zip(calls, out, strict=True):
+            np.testing.assert_array_equal(first[0], first[1], err_msg=f"{name}, first of {numbers}")
+            np.testing.assert_array_equal(
+                second[0], second[1], err_msg=f"{name}, second of {numbers}"
+            )
