@@ -152,28 +152,62 @@ def test_a_module_that_is_there_waits_for_no_import_that_it_does_not_need(projec
     assert not imported & {"pathlib", "subprocess", "shutil", "tempfile", "gpuport.loading.cpu"}
 
 
-@pytest.mark.parametrize("damage", ["cut", "no record", "no file", "nonsense"])
+def overwritten(data: bytes) -> bytes:
+    """Of the same size, with a quarter of it in the middle as a bad disk would leave it."""
+    quarter = len(data) // 4
+    return data[: 2 * quarter] + bytes(quarter) + data[3 * quarter :]
+
+
+@pytest.mark.parametrize(
+    "damage", ["cut", "overwritten", "no record", "no file", "nonsense", "another symbol"]
+)
 def test_a_damaged_entry_is_made_again(project: Path, empty_cache: Path, damage: str) -> None:
     assert value_of(project) == 2
-    (entry,) = empty_cache.glob("1/*")
-    module, record = entry / "module.so", entry / cache.RECORD
-    if damage == "cut":
+    (entry,) = empty_cache.glob("*/*/module.so")
+    module, record = entry, entry.parent / cache.RECORD
+    whole = record.read_bytes()
+    if damage in ("cut", "overwritten"):
         # Beside it, then in its place: this process has the file mapped until its end.
         torn = module.with_suffix(".torn")
-        torn.write_bytes(module.read_bytes()[:100])
+        data = module.read_bytes()
+        torn.write_bytes(data[:100] if damage == "cut" else overwritten(data))
         torn.replace(module)
     elif damage == "no record":
         record.unlink()
     elif damage == "no file":
         module.unlink()
+    elif damage == "another symbol":
+        record.write_bytes(whole.replace(b"gpuport_entry_0", b"gpuport_entry_9"))
+        assert record.read_bytes() != whole
     else:
         record.write_text("[]")
     out = subprocess.run(
         [sys.executable, "-c", LOAD, str(project / "k.cu")], capture_output=True, text=True
     )
     assert out.stdout == "2\n", out.stderr
-    assert json.loads(record.read_text())["sizes"] == {"module.so": module.stat().st_size}
+    assert set(json.loads(record.read_bytes())["digests"]) == {"module.so"}
     assert cache.info().entries == 1
+    found = cache.find(record.parent.name)
+    assert found is not None, "what was made again is not whole"
+    assert found.folder == str(record.parent)
+
+
+def test_a_damaged_image_of_a_gpu_is_noticed(empty_cache: Path) -> None:
+    made = []
+
+    def make(folder: Path) -> tuple[dict[str, object], list[str]]:
+        made.append(folder)
+        for name in ("sm_90.cubin", "gfx90a.hsaco"):
+            (folder / name).write_bytes(name.encode() * 1000)
+        return {"module": len(made)}, ["sm_90.cubin", "gfx90a.hsaco"]
+
+    def use(entry: cache.Entry) -> int:
+        return int(entry.record["module"])
+
+    assert [cache.get_or_make("key", make, use) for _ in range(2)] == [1, 1]
+    (image,) = empty_cache.glob("*/key/gfx90a.hsaco")
+    image.write_bytes(overwritten(image.read_bytes()))
+    assert [cache.get_or_make("key", make, use) for _ in range(2)] == [2, 2]
 
 
 def test_a_cache_that_cannot_be_written(

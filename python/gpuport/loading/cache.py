@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpuport.loading.hashing import blake2b
+
 if TYPE_CHECKING:  # a module that is in the cache does not wait for it
     from pathlib import Path
 
@@ -70,13 +72,29 @@ def _read(folder: str) -> Entry | None:
     try:
         with open(f"{folder}/{RECORD}", "rb") as file:
             record = json.loads(file.read())
-        for name, size in record["sizes"].items():
-            # A crash of the machine may leave a name without its content.
-            if os.stat(f"{folder}/{name}").st_size != size:
+        if record.pop("digest") != _digest_of_record(record):
+            return None
+        for name, digest in record["digests"].items():
+            # A crash of the machine or a bad disk may leave a name with other content, and nothing
+            # behind this looks: such code would be run.
+            if _digest_of_file(f"{folder}/{name}") != digest:
                 return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return Entry(folder, record)
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _digest_of_file(path: str) -> str:
+    with open(path, "rb") as file:
+        return _digest(file.read())
+
+
+def _digest_of_record(record: dict[str, Any]) -> str:
+    return _digest(json.dumps(record).encode())
 
 
 @contextmanager
@@ -106,8 +124,9 @@ def store(key: str, work: Path, record: dict[str, Any], files: list[str]) -> Ent
     kept.mkdir()
     for name in files:
         os.rename(work / name, kept / name)
-    record = {**record, "sizes": {name: (kept / name).stat().st_size for name in files}}
-    (kept / RECORD).write_text(json.dumps(record), encoding="utf-8")
+    record = {**record, "digests": {name: _digest_of_file(f"{kept}/{name}") for name in files}}
+    sealed = {**record, "digest": _digest_of_record(record)}
+    (kept / RECORD).write_text(json.dumps(sealed), encoding="utf-8")
     place = _modules() / key
     for _ in range(3):
         try:
