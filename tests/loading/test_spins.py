@@ -21,13 +21,22 @@ LOOPS = {
     "block_fence": "do { __threadfence_block(); } while (arrived < total);",
     "sleep": "while (arrived < total) { __nanosleep(20); }",
     "clock": "while (arrived < total) clock64();",
+    "reads": "while (arrived < total) { int x = unrelated[1]; (void)x; }",
+    "reads_plain": "while (*(&plain_arrived) < total) { int x = unrelated[1]; (void)x; }",
+    "keeps": "int seen; do { seen = plain_arrived; } while (seen < total);",
+    "keeps_unbraced": "int seen; do seen = *(volatile int*)(&plain_arrived); while (seen < total);",
+    "breaks": "for (;;) { int seen = plain_arrived; if (seen >= total) break; }",
+    "breaks_unbraced": "while (true) if (arrived >= total) break;",
+    "counts": "long turns = 0; while (plain_arrived < total) { ++turns; unrelated_sum += turns; }",
     "negated": "if (total > 0) while (!(arrived >= total)); else arrived = -1;",
 }
 
 
 @pytest.fixture
 def kernels() -> str:
-    text = "volatile __device__ int arrived;\n__device__ int plain_arrived;\n"
+    text = """volatile __device__ int arrived;
+    __device__ int plain_arrived, unrelated[2], unrelated_sum;
+    """
     for name, loop in LOOPS.items():
         text += f"""__global__ void k_{name}(int total, int* out) {{
           if (threadIdx.x == 0) {{
@@ -55,7 +64,7 @@ def test_such_loops_let_others_run(kernels: str, cpu: Target) -> None:
 def test_where_nothing_can_move_the_error_arrives(kernels: str, cpu: Target) -> None:
     module = gpuport.load(kernels, backend="cpu", warp_size=cpu.warp_size)
     lines = kernels.split("\n")
-    for name in ("semicolon", "cast", "plain", "for", "do", "fence"):
+    for name in ("semicolon", "cast", "plain", "for", "do", "fence", "reads", "breaks"):
         for variable in ("arrived", "plain_arrived"):
             module.get_global(variable).set([0])
         (loop_line,) = [line for line in lines if line.strip() == LOOPS[name]]
@@ -80,9 +89,32 @@ def test_where_nothing_can_move_the_error_arrives(kernels: str, cpu: Target) -> 
         ("do do b(); while (c); while (a);", None),
         ("do { while (x) b(); } while (0);", None),
         ("object.do_while(a);", None),
+        ("while (*p) q = 1;", "while (*p) { GPUPORT_SIMT_SPIN(); q = 1; }"),
+        ("do q = *p; while (q);", "do { GPUPORT_SIMT_SPIN(); q = *p; } while (q);"),
+        ("while (1) { if (*p) return; }", "while (1) { GPUPORT_SIMT_SPIN(); if (*p) return; }"),
+        ("while (p[0] == x) { q += 1; }", "while (p[0] == x) { GPUPORT_SIMT_SPIN(); q += 1; }"),
+        ("for (int i = 0; i < n; ++i) s += a[i];", None),
+        ("for (int s = n / 2; s > 0; s >>= 1) { t = a[s]; }", None),
+        ("for (auto v : a) s += v;", None),
+        ("while (n--) s += a[n];", None),
+        ("while (p) { next = p->next; p = next; }", None),
+        ("while (i) i = next[i];", None),
+        ("while (!done) { if (i == n) done = true; i++; }", None),
+        ("while (!done) { i == n && (done = true); i++; }", None),
+        ("while (lo < hi) { int m = (lo + hi) / 2; if (a[m] < x) lo = m + 1; else hi = m; }", None),
+        ("while (1) { if (i >= n) break; s += a[i]; i += w; }", None),
+        ("while (a[0] > 1) { a[0] /= 2; }", None),
+        ("while (*p > 1) { *p = *p / 2; }", None),
+        ("while (p->n > 1) { p->n -= 2; }", None),
+        ("while (x < 1) { int& y = x; y = 2; }", None),
+        ("while (more()) { v = *p; }", None),
+        ("while (*p) { T next{p}; p = next; }", None),
+        ("while (*p) { auto f = [&] { ++p; }; }", None),
+        ("do { s += *p; } while (0);", None),
+        ("do { while (*p) ++p; } while (1);", None),
     ],
 )
-def test_which_loops_are_empty(code: str, wanted: str | None) -> None:
+def test_which_loops_give_way(code: str, wanted: str | None) -> None:
     source = f"void f() {{ {code} }}\n"
     text = hipify(source, target="cpu").text
     assert text == (source if wanted is None else f"void f() {{ {wanted} }}\n")
