@@ -51,6 +51,11 @@ def rules(source: str) -> list[str]:
         ),
         ("k<<<f<a, b>(n), 2>>>();", "GPUPORT_SIMT_LAUNCH((k), (f<a, b>(n)), 2)();"),
         ("k<<<dim3{1, 2}, 2>>>();", "GPUPORT_SIMT_LAUNCH((k), (dim3{1, 2}), 2)();"),
+        ("k<<<{1}, {32}>>>();", "GPUPORT_SIMT_LAUNCH((k), ::dim3(1), ::dim3(32))();"),
+        (
+            "k<<< {n / 2, f(a, b)} ,{},0,s>>>(p);",
+            "GPUPORT_SIMT_LAUNCH((k),  ::dim3(n / 2, f(a, b)) ,::dim3(),0,s)(p);",
+        ),
         ("k<<<n < m ? 1 : 2, 4>>>();", "GPUPORT_SIMT_LAUNCH((k), n < m ? 1 : 2, 4)();"),
         ("k<<<n<m, 4>>>();", "GPUPORT_SIMT_LAUNCH((k), n<m, 4)();"),
         ("k<<<1, n<m>>>();", "GPUPORT_SIMT_LAUNCH((k), 1, n<m)();"),
@@ -194,6 +199,23 @@ def test_macros(cuda: str, expected: str) -> None:
             "GPUPORT_SIMT_SHARED(a, T[n < 2 ? 3 : 4]); GPUPORT_SIMT_SHARED(b, T[m == 3]);",
         ),
         ("extern __shared__ A<int, 2> d[];", "GPUPORT_SIMT_DYNAMIC_SHARED(d, A<int, 2>);"),
+        ("__shared__ float (c)[3];", "GPUPORT_SIMT_SHARED(c, float[3]);"),
+        (
+            "__shared__ A<int, (2)> a, ((b)), (c) [(2)][3], *(d), e;",
+            "GPUPORT_SIMT_SHARED(a, A<int, (2)>); GPUPORT_SIMT_SHARED(b, A<int, (2)>); "
+            "GPUPORT_SIMT_SHARED(c, A<int, (2)>[(2)][3]); GPUPORT_SIMT_SHARED(d, A<int, (2)>*); "
+            "GPUPORT_SIMT_SHARED(e, A<int, (2)>);",
+        ),
+        (
+            "__shared__ alignas(16) float (a)[4], *(b);",
+            "GPUPORT_SIMT_SHARED_ALIGNED(16, a, float[4]); "
+            "GPUPORT_SIMT_SHARED_ALIGNED(16, b, float*);",
+        ),
+        ("extern __shared__ int ( s )[];", "GPUPORT_SIMT_DYNAMIC_SHARED(s, int);"),
+        (
+            "__shared__ struct { int v; } (s)[2];",
+            "struct gpuport_shared_s { int v; }; GPUPORT_SIMT_SHARED(s, gpuport_shared_s[2]);",
+        ),
     ],
 )
 def test_shared_memory(cuda: str, expected: str) -> None:
@@ -219,6 +241,10 @@ def test_shared_memory(cuda: str, expected: str) -> None:
         ("void f() { __shared__ A<1, 2 > 1> a; }", "shared-memory"),
         ("void f() { __shared__ int (*a)[3]; }", "shared-memory"),
         ("void f() { __shared__ void (*a)(int); }", "shared-memory"),
+        ("void f() { __shared__ int (*a[2])[3], (b); }", "shared-memory"),
+        ("void f() { __shared__ int (&a)[3]; }", "shared-memory"),
+        ("void f() { __shared__ decltype(x) (a); }", "shared-memory"),
+        ("void f() { __shared__ ARRAY(a); }", "shared-memory"),
         ("void f() { __shared__ int& a; }", "shared-memory"),
         ("void f() { __shared__ a; }", "shared-memory"),
         ("void f() { __shared__ int a[]; }", "shared-memory"),

@@ -308,6 +308,15 @@ def test_what_stands_in_a_macro_that_nothing_expands(source: str, severities: li
         assert [f.severity for f in found if f.rule != "compat-header"] == expected
 
 
+def test_braced_launch_configurations() -> None:
+    # clang takes no braces there.
+    source = "k<<<{1}, {n, cudaSuccess}, 0, s>>>(x);\nk<<<g, b>>>({1, 2});\nint a[] = {1 << 2};\n"
+    assert hipify(source).text == (
+        "k<<<::dim3(1), ::dim3(n, hipSuccess), 0, s>>>(x);\nk<<<g, b>>>({1, 2});\n"
+        "int a[] = {1 << 2};\n"
+    )
+
+
 def test_a_launch_with_blanks_in_its_chevrons() -> None:
     source = "f(1 <<2, v<B<int>> {});\nk << <cudaSuccess, v<A<int> > >> >(x);\nk<<<1, 2>>\n  >();\n"
     expected = (

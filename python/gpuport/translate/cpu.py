@@ -7,7 +7,7 @@ import re
 from .architecture import report_architecture
 from .assembly import report_assembly
 from .brackets import BLANK, has_bare_comma, skip_blank, skip_blank_back
-from .launches import Launch, find_launches
+from .launches import Launch, find_launches, name_braced_extents
 from .shared_memory import rewrite_shared
 from .source import Source
 from .spins import rewrite_spins
@@ -46,8 +46,9 @@ def _rewrite_launch(source: Source, launch: Launch) -> None:
     source.replace(start, start, "GPUPORT_SIMT_LAUNCH((")
     source.replace(end, end, ")")
     source.replace(*launch.open, ", " if launch.open[0] == end else ",")
-    for first, last in launch.arguments:
-        if has_bare_comma(code, first, last):
+    braced = name_braced_extents(source, launch)
+    for number, (first, last) in enumerate(launch.arguments):
+        if number not in braced and has_bare_comma(code, first, last):
             first = skip_blank(code, first, last)
             last = skip_blank_back(code, last, first)
             source.replace(first, first, "(")

@@ -12,6 +12,7 @@ from .brackets import (
     closing_angle,
     opening,
     opening_angle,
+    skip_blank,
     skip_blank_back,
     split,
 )
@@ -21,6 +22,7 @@ from .source import Source
 _OPEN = re.compile(r"<<[ \t]*<")
 _CLOSE = re.compile(r">>[ \t\r\n\f\v\\]*>")
 _LOOSE = re.compile(r"<<[ \t]+<|>>[ \t\r\n\f\v\\]+>")
+_BRACED = re.compile(r"<<<[^;{]*\{")  # at least: may be a launch with braces in it
 _OPERATOR = re.compile(r"(?<![\w$])operator\Z", re.ASCII)
 _NAME_BACK = re.compile(r"[\w$\x80-\xff]+\Z", re.ASCII)
 _MACRO_HEAD = re.compile(r"[ \t]*\w+(?:\([^()]*\))?", re.ASCII)
@@ -105,12 +107,29 @@ def find_launches(source: Source) -> Iterator[Launch]:
         yield Launch((kernel_start, kernel_end), match.span(), close, split(code, first, close[0]))
 
 
+def name_braced_extents(source: Source, launch: Launch) -> set[int]:
+    """Write `dim3(1, 2)` where the grid or the block is `{1, 2}`, which only nvcc takes.
+
+    Gives the numbers of these arguments.
+    """
+    code = source.live
+    braced = set()
+    for number, (start, end) in enumerate(launch.arguments[:2]):
+        first, last = skip_blank(code, start, end), skip_blank_back(code, end, start)
+        if code.startswith("{", first) and closing(code, first, last) == last - 1:
+            source.replace(first, first + 1, "::dim3(")
+            source.replace(last - 1, last, ")")
+            braced.add(number)
+    return braced
+
+
 def tighten_launches(source: Source) -> None:
-    """Take the blanks out of `<< <` and `>> >`, which only nvcc takes for a launch's."""
-    if _LOOSE.search(source.live) is None:
+    """Rewrite what only nvcc takes: `{1, 2}` as a grid, and the blanks in `<< <` and `>> >`."""
+    if _LOOSE.search(source.live) is None and _BRACED.search(source.live) is None:
         return
     findings = list(source.findings)  # what a launch has wrong is for its compiler to say
     for launch in find_launches(source):
+        name_braced_extents(source, launch)
         for start, end in (launch.open, launch.close):
             if end - start > 3:
                 chevron = source.code[start]

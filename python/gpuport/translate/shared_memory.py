@@ -31,6 +31,10 @@ _NAME = re.compile(r"(?:\w+\s*##\s*)*\w+\Z", re.ASCII)
 _POINTERS = re.compile(
     r"(?:\s*\*\s*(?:(?:const|volatile|__restrict__|__restrict)\b\s*)*)+\Z", re.ASCII
 )
+# In front of a parenthesis: a function's declarator, decltype, or what looks like a macro.
+_TAKES_PARENTHESIS = re.compile(
+    r"(?:\)|\b(?:decltype|typeof|__typeof__|__decltype)|\b[A-Z_][A-Z0-9_]+)\s*\Z", re.ASCII
+)
 _DYNAMIC_NAME = re.compile(
     r"DYNAMIC_SHARED(?:_ALIGNED\((?:\([^()]*\)|[^,()]+), |\()(\w+)", re.ASCII
 )
@@ -297,13 +301,30 @@ def _declarator(rest: str, start: int, end: int) -> tuple[int, str, tuple[int, i
         raise _UnclearError(
             "shared memory with an initialiser", "assign after the declaration, then synchronise"
         )
-    name = _NAME.search(rest, start, at)
+    name, type_end = _declared_name(rest, start, at)
     if name is None:
         raise _UnclearError(
             "a declarator of shared memory that is more than a name and array bounds",
             "give its type a name: using Table = int (*)[4]; __shared__ Table name;",
         )
-    return name.start(), name.group(), (at, end)
+    return type_end, name.group(), (at, end)
+
+
+def _declared_name(rest: str, start: int, end: int) -> tuple[re.Match[str] | None, int]:
+    """The name that ends at `end`, maybe in parentheses of its own, and where its type ends."""
+    first, last = start, end
+    while last > first and rest[last - 1] == ")":
+        opener = opening(rest, last - 1, first)
+        if opener < 0 or (first == start and _TAKES_PARENTHESIS.search(rest, start, opener)):
+            return None, end
+        if first == start:
+            end = opener
+        first = skip_blank(rest, opener + 1, last - 1)
+        last = skip_blank_back(rest, last - 1, first)
+    name = _NAME.search(rest, first, last)
+    if name is None or first == start:
+        return name, name.start() if name else end
+    return (name, end) if name.start() == first else (None, end)
 
 
 def _text(source: Source, declaration: _Declaration, start: int, end: int) -> str:
