@@ -7,6 +7,10 @@ import re
 import subprocess
 
 from gpuport.errors import CompileError
+from gpuport.loading.include_chains import self_inclusion
+
+# gcc goes on after each error, for ever where a header includes itself twice.
+MOST_ERRORS = "-fmax-errors=100"
 
 # The first line of a diagnostic of clang and gcc, `file:4:7: error:`, or of nvcc, `file(4): error`.
 _DIAGNOSTIC = re.compile(
@@ -23,7 +27,8 @@ _SUMMARY = re.compile(r"\d+ (?:warnings?|errors?)\b.*(?:generated|detected)\b")
 def errors_of(said: str) -> str:
     """What a compiler that failed said, without its warnings, unless they are all there is.
 
-    Nor with errors in the lines that stand behind a source, where it has errors itself.
+    Nor with errors in the lines that stand behind a source, where it has errors itself. Where a
+    header includes itself without an end, the first error is all.
     """
     blocks: list[tuple[str, list[str]]] = [("", [])]
     lead: list[str] = []
@@ -47,7 +52,9 @@ def errors_of(said: str) -> str:
         if "ours" not in kinds:
             return said
         wanted.add("ours")
-    return "\n".join(line for kind, lines in blocks if kind in wanted for line in lines).strip()
+    told = [lines for kind, lines in blocks if kind in wanted]
+    repeated = self_inclusion([lines for kind, lines in blocks if "error" in kind])
+    return repeated or "\n".join(line for lines in told for line in lines).strip()
 
 
 def run_compiler(command: list[str], name: str, copy: str = "") -> None:

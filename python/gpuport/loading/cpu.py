@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpuport.errors import CompileError
 from gpuport.loading.braces import tells_of_braces
-from gpuport.loading.compiling import run_compiler
+from gpuport.loading.compiling import MOST_ERRORS, run_compiler
 from gpuport.loading.cpu_toolchain import LIBRARY, MODULE_FILE, host_compiler, runtime_folder
 from gpuport.loading.cuda_options import host_options
 from gpuport.loading.entries import Entries, expression_line, find_entries, prelude, wrapped
@@ -40,6 +40,7 @@ def compile_module(request: Request, project: Project, folder: Path) -> ModuleRe
     command = [
         *compiler.command,
         *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-plt"),
+        MOST_ERRORS,
         *("-D__CUDACC__=1", "-DGP_TARGET_CPU=1", "-DGPUPORT_SIMT_LIBRARY=1"),
         *request.options.early_flags(),
         *overlay.include_flags(),

@@ -11,7 +11,7 @@ from pathlib import Path
 from gpuport.errors import CompileError
 from gpuport.loading import rtc
 from gpuport.loading.braces import tells_of_braces
-from gpuport.loading.compiling import errors_of, run_compiler
+from gpuport.loading.compiling import MOST_ERRORS, errors_of, run_compiler
 from gpuport.loading.cuda_toolchain import Tools
 from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions, prelude
 from gpuport.loading.records import ModuleRecord
@@ -169,6 +169,7 @@ def _with_nvcc(request: Request, tail: bytes, arch: str, nvcc: str, folder: Path
     rest = request.options.rest
     command = [
         *(nvcc, "-ptx" if is_ptx else "-cubin", f"-arch={arch}", "--expt-relaxed-constexpr"),
+        f"-Xcompiler={MOST_ERRORS}",
         *([] if any(map(_STANDARD.match, rest)) else ["-std=c++20"]),
         *request.options.early_flags(),
         *(f"-I{path}" for path in (headers, os.path.dirname(request.path), *request.folders[1:])),
