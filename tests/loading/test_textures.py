@@ -215,6 +215,74 @@ def test_surfaces(module: gpuport.loading.Module) -> None:
         module.outside(1, 1, (out,))
 
 
+TEXELS = """
+template <typename Texel> __global__ void make(unsigned long long* object, void* memory, int unit) {
+  cudaResourceDesc r = {};
+  r.resType = cudaResourceTypePitch2D;
+  r.res.pitch2D = {memory, cudaCreateChannelDesc<Texel>(), 2, 2, 2 * sizeof(Texel)};
+  cudaTextureDesc d = {};
+  d.readMode = cudaTextureReadMode(unit);
+  cudaCreateTextureObject(object, &r, &d, nullptr);
+}
+template <typename T> __global__ void get(unsigned long long object, float* out) {
+  *out = float(tex2D<T>(object, 1, 0));
+}
+__global__ void both(unsigned long long object, float* out) {
+  float4 v;
+  tex2D(&v, object, 0, 1);
+  *out = v.w + float(tex2D<uchar1>(object, 0, 1).x);
+}
+"""
+
+
+def test_a_texel_of_another_kind_than_is_fetched_is_an_error() -> None:
+    texels, types = ["int", "float", "uchar4", "unsigned short"], ["float", "int", "unsigned char"]
+    module = gpuport.load(
+        TEXELS,
+        backend="cpu",
+        name_expressions=[*(f"make<{t}>" for t in texels), *(f"get<{t}>" for t in types)],
+    )
+    out = np.zeros(1, "f4")
+
+    def texture(texel: str, unit: bool = False) -> int:
+        made = np.zeros(1, "u8")
+        memory = np.arange(16, dtype="f4" if texel == "float" else "i4")
+        module[f"make<{texel}>"](1, 1, (made, memory, unit))
+        assert made[0] != 0
+        kept.append(memory)
+        return int(made[0])
+
+    kept: list[object] = []
+    for texel, unit, fetched, said in [
+        ("int", False, "float", "a fetch of float from a texture of int,"),
+        ("float", False, "int", "a fetch of int from a texture of float,"),
+        ("float", False, "unsigned char", "a fetch of unsigned char from a texture of float,"),
+        ("unsigned short", False, "float", "a fetch of float from a texture of unsigned short,"),
+        (
+            "unsigned short", True, "int",
+            r"a fetch of int from a texture of unsigned short that is read as float "
+            r"\(cudaReadModeNormalizedFloat\),",
+        ),
+    ]:  # fmt: skip
+        line = TEXELS.split("\n").index("  *out = float(tex2D<T>(object, 1, 0));") + 1
+        wanted = f"{said} which CUDA leaves undefined, at <source>:{line}"
+        with pytest.raises(gpuport.LaunchError, match=wanted):
+            module[f"get<{fetched}>"](1, 1, (texture(texel, unit), out))
+    with pytest.raises(gpuport.LaunchError, match="a fetch of float4 from a texture of uchar4, "):
+        module.both(1, 1, (texture("uchar4"), out))
+    with pytest.raises(gpuport.LaunchError, match="of unsigned char from a texture of uchar4 that"):
+        module.both(1, 1, (texture("uchar4", True), out))
+    # Of another width or count alone the GPU makes what is asked for.
+    for texel, unit, fetched, value in [
+        ("int", False, "unsigned char", 1),
+        ("unsigned short", False, "int", 0),
+        ("unsigned short", True, "float", 0),
+        ("float", False, "float", 1),
+    ]:
+        module[f"get<{fetched}>"](1, 1, (texture(texel, unit), out))
+        assert out[0] == value, (texel, fetched)
+
+
 def test_texture_references_are_one_clear_error() -> None:
     source = (
         "texture<float, 1, cudaReadModeElementType> t;\n"

@@ -2,11 +2,48 @@
 #pragma once
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include "narrow_float.h"
 
 namespace gpuport::simt {
+
+// What a fetch asks for or gives, as CUDA writes it: float4, uchar2.
+inline void write_type(char (&text)[24], cudaChannelFormatKind kind, int bits, int count) {
+  const bool is_float = kind == cudaChannelFormatKindFloat;
+  const char* const integer = bits == 8 ? "char" : bits == 16 ? "short" : bits == 32 ? "int" : "long long";
+  const char* const name = !is_float ? integer : bits == 16 ? "half" : bits == 32 ? "float" : "double";
+  const char* const sign = kind != cudaChannelFormatKindUnsigned ? "" : count > 1 ? "u" : "unsigned ";
+  const char number[] = {char(count > 1 ? '0' + count : 0), 0};
+  std::snprintf(text, sizeof text, "%s%s%s", sign, name, number);
+}
+[[noreturn, gnu::noinline]] inline void refuse_texel(const Image& image, cudaChannelFormatKind kind, int bits,
+                                                     int count, Site site) {
+  const cudaChannelFormatDesc& format = image.format;
+  char asked[24], texel[24], text[160];
+  write_type(asked, kind, bits, count);
+  write_type(texel, format.f, format.x, (format.x + format.y + format.z + format.w) / format.x);
+  const bool unit = format.f != cudaChannelFormatKindFloat && image.texture.readMode == cudaReadModeNormalizedFloat;
+  std::snprintf(text, sizeof text, "a fetch of %s from a texture of %s%s, which CUDA leaves undefined,", asked, texel,
+                unit ? " that is read as float (cudaReadModeNormalizedFloat)" : "");
+  trap(text, site);
+}
+// A float is fetched where texels are floats or are read as such, and an integer where they are not. Widths and counts
+// may differ: the GPU converts registers of 32 bits.
+template <typename T>
+void check_texel(const Image& image, Site site) {
+  using Part = typename Components<T>::Part;
+  constexpr bool kIsInteger = std::is_integral_v<Part>;
+  const bool floats =
+      image.format.f == cudaChannelFormatKindFloat || image.texture.readMode == cudaReadModeNormalizedFloat;
+  if (floats != kIsInteger) [[likely]]
+    return;
+  constexpr auto kKind = !kIsInteger              ? cudaChannelFormatKindFloat
+                         : std::is_signed_v<Part> ? cudaChannelFormatKindSigned
+                                                  : cudaChannelFormatKindUnsigned;
+  refuse_texel(image, kKind, int(8 * sizeof(Part)), Components<T>::kCount, site);
+}
 
 // Where along a dimension of `count` elements an index comes out; -1 outside a border. Wrapping and mirroring are for
 // normalised coordinates, others are clamped instead.
@@ -77,8 +114,9 @@ inline Between between(float at, std::size_t count, const cudaTextureDesc& how) 
 }
 
 template <typename T>
-T sample(cudaTextureObject_t object, float x, float y, float z, int dimensions) {
+T sample(cudaTextureObject_t object, float x, float y, float z, int dimensions, Site site) {
   const Image& image = *reinterpret_cast<const Image*>(object);
+  check_texel<T>(image, site);
   constexpr Between kNone{0, 0};
   const Between at[] = {between(x, image.width, image.texture),
                         dimensions > 1 ? between(y, image.height, image.texture) : kNone,
@@ -131,38 +169,39 @@ void write_surface(T value, cudaSurfaceObject_t object, int x, int y, int z, cud
 
 // Of linear memory, by the number of the element; outside of it, 0.
 template <typename T>
-T tex1Dfetch(cudaTextureObject_t object, int index) {
+T tex1Dfetch(cudaTextureObject_t object, int index, GPUPORT_SIMT_SITE) {
   const auto& image = *reinterpret_cast<const gpuport::simt::Image*>(object);
+  gpuport::simt::check_texel<T>(image, site);
   if (index < 0 || std::size_t(index) >= image.width) return T{};
   return gpuport::simt::from_parts<T>(gpuport::simt::texel_at(image, index, 0, 0).part);
 }
 template <typename T>
-T tex1D(cudaTextureObject_t object, float x) {
-  return gpuport::simt::sample<T>(object, x, 0, 0, 1);
+T tex1D(cudaTextureObject_t object, float x, GPUPORT_SIMT_SITE) {
+  return gpuport::simt::sample<T>(object, x, 0, 0, 1, site);
 }
 template <typename T>
-T tex2D(cudaTextureObject_t object, float x, float y) {
-  return gpuport::simt::sample<T>(object, x, y, 0, 2);
+T tex2D(cudaTextureObject_t object, float x, float y, GPUPORT_SIMT_SITE) {
+  return gpuport::simt::sample<T>(object, x, y, 0, 2, site);
 }
 template <typename T>
-T tex3D(cudaTextureObject_t object, float x, float y, float z) {
-  return gpuport::simt::sample<T>(object, x, y, z, 3);
+T tex3D(cudaTextureObject_t object, float x, float y, float z, GPUPORT_SIMT_SITE) {
+  return gpuport::simt::sample<T>(object, x, y, z, 3, site);
 }
 template <typename T>
-void tex1Dfetch(T* value, cudaTextureObject_t object, int index) {
-  *value = tex1Dfetch<T>(object, index);
+void tex1Dfetch(T* value, cudaTextureObject_t object, int index, GPUPORT_SIMT_SITE) {
+  *value = tex1Dfetch<T>(object, index, site);
 }
 template <typename T>
-void tex1D(T* value, cudaTextureObject_t object, float x) {
-  *value = tex1D<T>(object, x);
+void tex1D(T* value, cudaTextureObject_t object, float x, GPUPORT_SIMT_SITE) {
+  *value = tex1D<T>(object, x, site);
 }
 template <typename T>
-void tex2D(T* value, cudaTextureObject_t object, float x, float y) {
-  *value = tex2D<T>(object, x, y);
+void tex2D(T* value, cudaTextureObject_t object, float x, float y, GPUPORT_SIMT_SITE) {
+  *value = tex2D<T>(object, x, y, site);
 }
 template <typename T>
-void tex3D(T* value, cudaTextureObject_t object, float x, float y, float z) {
-  *value = tex3D<T>(object, x, y, z);
+void tex3D(T* value, cudaTextureObject_t object, float x, float y, float z, GPUPORT_SIMT_SITE) {
+  *value = tex3D<T>(object, x, y, z, site);
 }
 
 // x counts bytes.
