@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import gpuport
+from gpuport.loading.ahead import require_compiler
 from gpuport.loading.cpu_toolchain import HEADER_FOLDERS, runtime_folder
+from gpuport.loading.host_errors import explained_hip
 from gpuport.testing import Target
 
 UNUSED = """
@@ -48,25 +50,77 @@ def test_every_header_is_complete_by_itself(tmp_path: Path) -> None:
         assert done.returncode == 0, (name, done.stderr[:500])
 
 
-@pytest.mark.parametrize(
-    ("header", "use", "words"),
-    [
-        (
-            "cub/cub.cuh",
-            "typedef cub::BlockReduce<int, 128> Reduce;",
-            "no cub: write it with shuffles",
-        ),
-        ("thrust/device_vector.h", "thrust::device_vector<int> v;", "no thrust: call kernels"),
-        ("mma.h", "nvcuda::wmma::fragment<int> f;", "no nvcuda::wmma: write the product out"),
-    ],
-)
-def test_use_of_a_library_that_is_not_here(header: str, use: str, words: str) -> None:
-    kernel = "__global__ void k(int* p) { *p = 1; }"
-    source = f"#include <{header}>\n{kernel}\nvoid f() {{ {use} }}\n"
-    with pytest.raises(gpuport.CompileError, match=words) as caught:
+LIBRARIES = {
+    "cub/cub.cuh": (
+        "typedef cub::BlockReduce<int, 128> R; R::TempStorage t; R(t).Sum(1);",
+        "no cub (<cub/...>): write it with shuffles, or load for cuda",
+    ),
+    "thrust/sort.h": (
+        "using namespace thrust; thrust::device_vector<int> v(3); thrust::sort(v);",
+        "no thrust (<thrust/...>): call kernels, or load for cuda",
+    ),
+    "mma.h": (
+        "using namespace nvcuda; wmma::fragment<half> f; wmma::fill_fragment(f, half(0));",
+        "no nvcuda::wmma (<mma.h>): write the product out, or load for cuda",
+    ),
+}
+
+
+@pytest.mark.parametrize("headers", [*([h] for h in LIBRARIES), list(LIBRARIES)], ids=str)
+def test_use_of_a_library_that_is_not_here_is_one_error(headers: list[str]) -> None:
+    source = "".join(f"#include <{header}>\n" for header in headers)
+    source += "__global__ void k(half* p) { *p = half(1); }\n" * ("mma.h" in headers)
+    first = source.count("\n") + 1
+    source += "".join(
+        f"void f{n}() {{ {LIBRARIES[header][0]} }}\n" for n, header in enumerate(headers)
+    )
+    with pytest.raises(gpuport.CompileError) as caught:
         gpuport.load(source, backend="cpu")
-    text = str(caught.value)
-    assert text.index("the CPU backend has no") == text.index("error: ") + len("error: ")
+    assert str(caught.value).split("\n") == [
+        f"<source>:{first + n}: error: the CPU backend has {LIBRARIES[header][1]}"
+        for n, header in enumerate(headers)
+    ]
+
+
+def test_a_header_of_a_library_that_is_not_there_at_all() -> None:
+    for header in ("thrust/mr/allocator.h", "cub/block/block_topk.cuh"):
+        library = header.partition("/")[0]
+        with pytest.raises(gpuport.CompileError) as caught:
+            gpuport.load(f"\n#include <{header}>\n", backend="cpu")
+        assert str(caught.value).startswith(
+            f"<source>:2: <{header}> is not available on cpu: the CPU backend has no {library}: "
+        )
+
+
+def test_libraries_that_hip_lacks_or_this_toolchain(tmp_path: Path) -> None:
+    try:
+        require_compiler("hip")
+    except gpuport.BackendUnavailableError as error:
+        pytest.skip(str(error))
+    use = "\nusing namespace nvcuda;\nvoid f() { nvcuda::wmma::fragment<int> a; }\n"
+    with pytest.raises(gpuport.TranslationError) as caught:
+        gpuport.load(f"#include <mma.h>{use}", backend="hip", archs=["gfx90a"])
+    assert [f.line for f in caught.value.findings] == [1]
+    assert "HIP has no counterpart of the header 'mma.h'" in str(caught.value)
+    assert "rocWMMA" in str(caught.value)
+    # What no rocThrust has, and what the hipCUB of HIP 5.2 would have if it were installed here.
+    said = (
+        "a.cu:2:10: fatal error: 'hipcub/hipcub.hpp' file not found\n#include <hipcub/hipcub.hpp>"
+    )
+    assert explained_hip(said) == (
+        "a.cu:2: <hipcub/hipcub.hpp> is not available on hip: hipCUB (HIP's <cub/...>) is not "
+        f"installed with this HIP toolchain, or lacks it\n{said}"
+    )
+    header = "thrust/no_such_header.h"
+    with pytest.raises(gpuport.CompileError) as refused:
+        gpuport.load(f"\n#include <{header}>\n", backend="hip", archs=["gfx90a"])
+    lines = str(refused.value).splitlines()
+    assert lines[0] == (
+        f"<source>:2: <{header}> is not available on hip: rocThrust is not installed with this "
+        "HIP toolchain, or lacks it"
+    )
+    assert lines[1].startswith(f"<source>:2:10: fatal error: '{header}' file not found")
+    assert len(lines) < 7
 
 
 HOST = """

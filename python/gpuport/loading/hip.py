@@ -14,6 +14,7 @@ from gpuport.loading.compiling import errors_of, run_compiler
 from gpuport.loading.cuda_options import host_options
 from gpuport.loading.entries import Entries, device_tail, find_entries, name_expressions, prelude
 from gpuport.loading.hip_toolchain import Tools
+from gpuport.loading.host_errors import explained_hip
 from gpuport.loading.overlay import Overlay, write_overlay
 from gpuport.loading.records import ModuleRecord
 from gpuport.loading.reflection import Reflection, device_records
@@ -78,7 +79,10 @@ def _compile_one(
             *flags,
         ]
         command += [str(overlay.main), "-o", str(output)]
-        run_compiler(command, request.name, str(overlay.main))
+        try:
+            run_compiler(command, request.name, str(overlay.main))
+        except CompileError as error:
+            raise CompileError(explained_hip(str(error))) from None
         return {}
     assert tools.hiprtc is not None
     try:
@@ -93,6 +97,6 @@ def _compile_one(
             code="Code",
         )
     except rtc.RtcError as error:
-        raise CompileError(errors_of(str(error))) from None
+        raise CompileError(explained_hip(errors_of(str(error)))) from None
     output.write_bytes(compiled.code)
     return compiled.symbols

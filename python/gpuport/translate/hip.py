@@ -9,7 +9,7 @@ from .assembly import report_assembly
 from .brackets import closing
 from .findings import WARNING
 from .launches import tighten_launches
-from .names import COMPAT, NameTable
+from .names import COMPAT, DEFAULT_HINT, NameTable
 from .namespaces import translate_namespaces
 from .scopes import declares_member, is_member, qualifier
 from .source import Source
@@ -86,11 +86,14 @@ def _translate_headers(source: Source, names: NameTable) -> None:
             message = f"'{header.name}': {COMPAT}"
             source.report("compat-header", start, message, "", severity=WARNING, length=end - start)
         elif names.is_unsupported_header(header.name):
+            hint = names.hint(header.name)
+            if hint == DEFAULT_HINT:
+                hint = "include it in a branch of its own, #if defined(GP_TARGET_CUDA)"
             source.report(
                 "no-hip-header",
                 start,
                 f"HIP has no counterpart of the header '{header.name}'",
-                "include it in a branch of its own, #if defined(GP_TARGET_CUDA)",
+                hint,
                 length=end - start,
             )
 

@@ -18,6 +18,10 @@ _THRUST_NAMES = {"cuda": "hip", "cuda_cub": "hip_rocprim"}
 _GROUPS_ALIAS = re.compile(r"\bnamespace\s+(\w+)\s*=\s*(?:::\s*)?cooperative_groups\b", re.ASCII)
 
 
+# The header that a namespace comes from: where that is reported, nothing is left to say.
+_HOME = {"nvcuda": "mma.h"}
+
+
 def translate_namespaces(source: Source, names: NameTable) -> None:
     """Rename `cub` and `thrust::cuda`, and report what HIP's counterparts lack."""
     code = source.live
@@ -29,7 +33,8 @@ def translate_namespaces(source: Source, names: NameTable) -> None:
     if "cooperative_groups" in code:
         _report_groups(source, names.unsupported_members["cooperative_groups"])
     for namespace in sorted(names.unsupported_namespaces):
-        if namespace in code:
+        is_told = any(h.name == _HOME.get(namespace) for h in source.headers)
+        if namespace in code and not is_told:
             _report_namespace(source, names, namespace)
 
 

@@ -2,7 +2,8 @@
 // so.
 #pragma once
 
-#define thrust \
-  _Pragma("GCC error \"the CPU backend has no thrust: call kernels, or load for cuda\"") gpuport_missing_thrust
+#define thrust                                                                                          \
+  _Pragma("GCC error \"the CPU backend has no thrust (<thrust/...>): call kernels, or load for cuda\"") \
+      gpuport_missing_thrust
 
 namespace gpuport_missing_thrust {}

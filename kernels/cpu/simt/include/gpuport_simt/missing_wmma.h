@@ -2,8 +2,8 @@
 // says so.
 #pragma once
 
-#define nvcuda                                                                                          \
-  _Pragma("GCC error \"the CPU backend has no nvcuda::wmma: write the product out, or load for cuda\"") \
+#define nvcuda                                                                                                    \
+  _Pragma("GCC error \"the CPU backend has no nvcuda::wmma (<mma.h>): write the product out, or load for cuda\"") \
       gpuport_missing_nvcuda
 
 namespace gpuport_missing_nvcuda {}
