@@ -108,10 +108,17 @@ __global__ void k(uint4* p, Pair* pairs, int* x, float* f, unsigned long long* b
   x[grid.thread_rank()] = grid.size() + grid.num_blocks() + block.group_index().x;
 }
 """
+EXTREMES = """
+template <typename T> __device__ T ullmax(T a, T b) { return a; }
+__device__ long long llmin(long long a, long long b) { return b; }
+constexpr unsigned kMost = umax(3u, 4u);
+static_assert(kMost == 4 && umin(3u, 4u) == 3 && llmax(-1, 2) == 2 && ullmin(1, ~0ull) == 1);
+__global__ void k(unsigned* p) { p[threadIdx.x] = umin(255u, p[0]) + llmin(1, 2) + ullmax(1, 2); }
+"""
 SOURCES = pytest.mark.parametrize(
     "source",
-    [SUM, COMPACT, VOTES, REST, GROUPS],
-    ids=["sum", "compact", "votes", "rest", "groups"],
+    [SUM, COMPACT, VOTES, REST, GROUPS, EXTREMES],
+    ids=["sum", "compact", "votes", "rest", "groups", "extremes"],
 )
 
 

@@ -10,6 +10,7 @@
 // In this order: votes and shuffles first.
 #include "gpuport_hip/warp.h"
 
+#include "gpuport_hip/extremes.h"
 #include "gpuport_hip/matching.h"
 #include "gpuport_hip/memory.h"
 #if !defined(__HIPCC_RTC__) && !defined(HIP_INCLUDE_HIP_AMD_DETAIL_HIP_COOPERATIVE_GROUPS_H)
