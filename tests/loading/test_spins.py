@@ -28,6 +28,8 @@ LOOPS = {
     "breaks": "for (;;) { int seen = plain_arrived; if (seen >= total) break; }",
     "breaks_unbraced": "while (true) if (arrived >= total) break;",
     "counts": "long turns = 0; while (plain_arrived < total) { ++turns; unrelated_sum += turns; }",
+    "stores_at_last": "for (;;) { int v = plain_arrived; if (v >= total) { out[3] = v; break; } }",
+    "counts_round": "int n = 0; while (plain_arrived < total) { ++n; if (n > 9) { n = 0; } }",
     "negated": "if (total > 0) while (!(arrived >= total)); else arrived = -1;",
 }
 
@@ -93,7 +95,15 @@ def test_where_nothing_can_move_the_error_arrives(kernels: str, cpu: Target) -> 
         ("do q = *p; while (q);", "do { GPUPORT_SIMT_SPIN(); q = *p; } while (q);"),
         ("while (1) { if (*p) return; }", "while (1) { GPUPORT_SIMT_SPIN(); if (*p) return; }"),
         ("while (p[0] == x) { q += 1; }", "while (p[0] == x) { GPUPORT_SIMT_SPIN(); q += 1; }"),
+        (
+            "while (1) { if (*p) { q[0] = f(*p); return; } }",
+            "while (1) { GPUPORT_SIMT_SPIN(); if (*p) { q[0] = f(*p); return; } }",
+        ),
         ("for (int i = 0; i < n; ++i) s += a[i];", None),
+        ("while (1) { if (a[i] == x) { q[0] = i; break; } ++i; }", None),
+        ("while (1) { ++i; if (!a[i]) continue; q[0] = i; break; }", None),
+        ("while (1) { a[0] += 1; if (a[0] > n) break; }", None),
+        ("while (1) { a[0] += 1; if (a[0] < n) q = 1; else break; }", None),
         ("for (int s = n / 2; s > 0; s >>= 1) { t = a[s]; }", None),
         ("for (auto v : a) s += v;", None),
         ("while (n--) s += a[n];", None),

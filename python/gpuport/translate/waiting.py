@@ -35,6 +35,12 @@ _CHANGE = re.compile(
     r"(?P<before>\+\+|--)|(?P<set>(?:<<|>>|[-+*/%&|^])=)|(?<![=!<>])=(?!=)", re.ASCII
 )
 _TARGET = re.compile(r"(?P<lead>[^\w\s]?)\s*(?P<name>[A-Za-z_]\w*)\s*\Z", re.ASCII)
+_ELSE = re.compile(r"\s*else\b", re.ASCII)
+_JUMP = re.compile(r"\s*\b(?:break|return|continue)\b", re.ASCII)
+# A block that ends the loop runs once: what it does there changes no later turn.
+_LAST_TURN = re.compile(
+    r"\{(?:(?!\bcontinue\b)[^{}])*?(?<=[;{])\s*(?:break|return\b[^;{}]*);\s*\}", re.ASCII
+)
 _NEVER = re.compile(r"\s*(?:0|false|nullptr)\s*\Z", re.ASCII)
 _LONGEST = 2000  # characters; no loop that only waits comes near
 
@@ -54,19 +60,31 @@ def waits_for_others(condition: str, step: str, body: str) -> bool:
 
 
 def _waits(condition: str, step: str, body: str) -> bool:
-    code = _C_CAST.sub("", _CAST.sub("", f"{condition};{step};{body}"))
+    turn = _LAST_TURN.sub("break;", body)
+    code = _C_CAST.sub("", _CAST.sub("", f"{condition};{step};{turn}"))
     if _OTHER.search(code) or any(call not in _PLAIN for call in _CALL.findall(code)):
         raise _Unclear
-    decisive = set(_WORD.findall(condition))
     sources: dict[str, set[str]] = {}  # of each name that a turn assigns, what it is made of
-    for statement in re.split(r"[;{}]", code):
-        statement = re.sub(r"^\s*else\b", "", statement)
+    conditions: set[str] = set()
+    ruling: set[str] = set()  # those under which more may stand than a jump
+    statements = re.split(r"[;{}]", code)
+    for statement, following in zip(statements, [*statements[1:], ""], strict=True):
+        statement = _ELSE.sub("", statement)
+        heads: set[str] = set()
         while head := _HEAD.search(statement):
             inner, statement = _parenthesis(statement, head.end())
-            decisive.update(_WORD.findall(inner))
+            heads.update(_WORD.findall(inner))
             _note_changes(inner, sources)
-            statement = re.sub(r"^\s*else\b", "", statement)
+            statement = _ELSE.sub("", statement)
         _note_changes(statement, sources)
+        conditions |= heads
+        if not _JUMP.match(statement) or _ELSE.match(following):
+            ruling |= heads
+    for made_of in sources.values():
+        made_of |= ruling
+    decisive = set(_WORD.findall(condition))
+    if _JUMP.search(turn):
+        decisive |= conditions
     return not _comes_of_itself(decisive, sources)
 
 
@@ -113,9 +131,16 @@ def _target(left: str) -> str:
 def _comes_of_itself(names: set[str], sources: dict[str, set[str]]) -> bool:
     """Whether one of the names is made, over any others, of what it was the turn before."""
 
+    harmless: set[str] = set()
+
     def reaches(name: str, path: tuple[str, ...]) -> bool:
         if name in path:
             return True
-        return any(reaches(other, (*path, name)) for other in sources.get(name, ()))
+        if name in harmless or name not in sources:
+            return False
+        found = any(reaches(other, (*path, name)) for other in sources[name])
+        if not found:
+            harmless.add(name)
+        return found
 
     return any(reaches(name, ()) for name in names)
