@@ -76,8 +76,8 @@ kMost = std::numeric_limits<State>::max();
     Fault(
         "an int32 accumulator",
         "gpuport/ops.cuh",
-        "      return State(std::make_unsigned_t<State>(a) + std::make_unsigned_t<State>(b));\n",
-        "      return State(std::int32_t(std::uint32_t(a) + std::uint32_t(b)));\n",
+        "  return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));\n",
+        "  return T(std::int32_t(std::uint32_t(a) + std::uint32_t(b)));\n",
         ("reduce.serial", "reduce.hierarchical", "reduce.single_pass"),
     ),
     Fault(

@@ -32,6 +32,10 @@ struct Sum<std::int64_t, std::int64_t> : MatrixProduct {
   using Input = std::int64_t;
   static GP_HOST_DEVICE State lift(Input x) { return x; }
 };
+template <>
+struct KeyedSum<std::int32_t> : Sum<std::int32_t, std::int64_t> {};
+template <>
+struct KeyedSum<std::int64_t> : Sum<std::int64_t, std::int64_t> {};
 
 }  // namespace gp
 

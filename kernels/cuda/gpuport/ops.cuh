@@ -15,6 +15,11 @@ template <typename Op>
 concept Commutes = requires { requires Op::kCommutes; };
 
 // Integers wrap, as NumPy's do: the addition is unsigned, so overflow is defined.
+template <typename T>
+GP_HOST_DEVICE T wrapping_sum(T a, T b) {
+  return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
+}
+
 template <typename T, typename A, typename R = A>
 struct Sum {
   using Input = T;
@@ -26,7 +31,7 @@ struct Sum {
   static GP_HOST_DEVICE State lift(Input x) { return State(x); }
   static GP_HOST_DEVICE State combine(State a, State b) {
     if constexpr (std::is_integral_v<State>) {
-      return State(std::make_unsigned_t<State>(a) + std::make_unsigned_t<State>(b));
+      return wrapping_sum(a, b);
     } else {
       return a + b;
     }
@@ -186,7 +191,7 @@ struct KeyedSum {
     }
   }
   GP_HOST_DEVICE State lift(Input x) const { return brief(x); }
-  static GP_HOST_DEVICE State combine(State a, State b) { return Sum<State, State>::combine(a, b); }
+  static GP_HOST_DEVICE State combine(State a, State b) { return wrapping_sum(a, b); }
   static GP_HOST_DEVICE Result finish(State s) { return s; }
 
   // The sum of kCount items, in a pack.
@@ -206,7 +211,7 @@ struct KeyedSum {
     } else {
       Brief sum = 0;
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) sum = Sum<Brief, Brief>::combine(sum, brief(pack.items[i]));
+      for (int i = 0; i < kCount; ++i) sum = wrapping_sum(sum, brief(pack.items[i]));
       return sum;
     }
   }
