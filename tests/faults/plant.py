@@ -88,10 +88,10 @@ kMost = std::numeric_limits<State>::max();
         ("reduce.warp_shuffle", "reduce.single_pass"),
     ),
     Fault(
-        "a result for a row past the last",
+        "half of the lanes of a short row",
         "gpuport/fold_rows.cuh",
-        "    if (lane == 0 && own < in.rows) out.write(own, stretch.finish(sum));\n",
-        "    if (lane == 0) out.write(own, stretch.finish(sum));\n",
+        "    for (int bit = lanes / 2; bit > 0; bit /= 2) sum.merge(W::shuffle_xor(sum, bit));\n",
+        "    for (int bit = lanes / 4; bit > 0; bit /= 2) sum.merge(W::shuffle_xor(sum, bit));\n",
         ("reduce.single_pass", "argmax.single_pass"),
     ),
     Fault(
