@@ -56,11 +56,13 @@ constexpr int kPackShare = sizeof(T) == 8 ? 2 : 1;  // what it has fewer packs b
 template <typename T>
 constexpr index_t kLongestRow = 8192 / kPackShare<T> * kPackItems<T>;
 
-// The first line for T from `from` on. One pack of float64 a thread leaves its exponential too few registers.
+// The first line for T from `from` on. Of float64, for which one pack a thread would leave the exponential too few
+// registers, and which takes long to compile, there are fewer kernels.
 template <typename T>
 constexpr int policy_for(int from) {
   const auto suits = [](const RegisterPolicy& line) {
-    return line.target == kTarget && line.reduced == kIsReducedFloat<T> && line.packs >= 2 * kPackShare<T>;
+    const bool fits = sizeof(T) == 8 ? line.packs >= 4 && (line.row_packs == 512 || line.row_packs >= 2048) : true;
+    return line.target == kTarget && line.reduced == kIsReducedFloat<T> && fits;
   };
   while (!suits(kRegisterPolicies[from])) ++from;
   return from;
