@@ -30,18 +30,25 @@ def build(folder: Path, cxx: str) -> Path:
     command = [sys.executable, "-m", "translate", "--target", "cpu"]
     command += [str(ROOT / "benchmarks" / "simt" / "speed.cu"), "--output", str(source)]
     subprocess.run(command, check=True, env=environment)
-    flags = ["-std=c++20", "-O2", "-fPIC", "-pthread", f"-I{SIMT / 'include'}"]
-    sources = [source, *sorted(SIMT.glob("*.cpp"))]
+    # As the package has them: the machine is a library of its own, and kernels call into it.
+    flags = ["-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-pthread", "-fno-plt"]
+    flags += ["-DGP_TARGET_CPU=1", "-DGPUPORT_SIMT_LIBRARY=1", f"-I{SIMT / 'include'}"]
+    hidden = ["-O3", "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
+    hidden += ["-fno-semantic-interposition"]
 
     def compile_one(path: Path) -> str:
         out = folder / f"{path.stem}.o"
-        subprocess.run([*cxx.split(), *flags, "-c", str(path), "-o", str(out)], check=True)
+        more = [] if path == source else hidden
+        subprocess.run([*cxx.split(), *flags, *more, "-c", str(path), "-o", str(out)], check=True)
         return str(out)
 
     with ThreadPoolExecutor(max_workers=2) as pool:
-        objects = list(pool.map(compile_one, sources))
-    program = folder / "speed"
-    subprocess.run([*cxx.split(), *flags, *objects, "-o", str(program)], check=True)
+        kernels, *machine = pool.map(compile_one, [source, *sorted(SIMT.glob("*.cpp"))])
+    library, program = folder / "libgpuport_simt.so", folder / "speed"
+    link = ["-shared", "-Wl,-Bsymbolic", *machine, "-ldl", "-o", str(library)]
+    subprocess.run([*cxx.split(), *flags, *link], check=True)
+    link = [kernels, str(library), f"-Wl,-rpath,{folder}", "-o", str(program)]
+    subprocess.run([*cxx.split(), *flags, *link], check=True)
     return program
 
 
