@@ -179,7 +179,7 @@ def test_a_kernel_that_never_ends() -> None:
     edit(
         "own.cu",
         "if (i < n) y[i] += a",
-        "volatile int q = n == 2; while (q) q = 1; if (i < n) y[i] += a",
+        "volatile int q = n == 2; while (q) q = q + 2; if (i < n) y[i] += a",
     )
     code, cells = check("--quick", "--timeout", "2")
     assert code == 1

@@ -126,7 +126,7 @@ def test_a_killed_compilation_is_in_nobody_s_way(
     monkeypatch.delenv("CXX")
     assert cache.info().unfinished == 1
     assert value_of(project) == 2
-    assert cache.clear().unfinished == 1
+    assert cache.clear().unfinished <= 1  # one compilation in a hundred has looked already
     assert cache.info() == cache.CacheInfo(empty_cache, 0, 0, 0)
 
 
