@@ -46,8 +46,8 @@ function(gpuport_add_backend_module target)
   elseif(NOT backend STREQUAL "cpu")
     # The include guards of libstdc++'s <complex>, <thread> and special functions, which HIP's runtime header and
     # <cmath> include and none of our own kernels uses. A file is parsed for every architecture and for the host, and
-    # they take a quarter of a second each time. Machine code stays the same. Another standard library has other guards, and
-    # parses it all.
+    # they take a quarter of a second each time. Machine code stays the same. Another standard library has other
+    # guards, and parses it all.
     target_compile_definitions(${target}_kernels PRIVATE
       _GLIBCXX_COMPLEX=1 _GLIBCXX_THREAD=1 _GLIBCXX_BITS_SPECFUN_H=1)
   else()

@@ -125,8 +125,9 @@ def test_a_killed_compilation_is_in_nobody_s_way(
     process.communicate()
     monkeypatch.delenv("CXX")
     assert cache.info().unfinished == 1
+    monkeypatch.setattr(cache, "_sweep", lambda: None)  # which one compilation in a hundred does
     assert value_of(project) == 2
-    assert cache.clear().unfinished <= 1  # one compilation in a hundred has looked already
+    assert cache.clear().unfinished == 1
     assert cache.info() == cache.CacheInfo(empty_cache, 0, 0, 0)
 
 

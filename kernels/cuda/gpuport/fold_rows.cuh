@@ -77,8 +77,8 @@ struct Partial {
         return;
       }
     }
-    if constexpr (requires { op.flip; }) {
-      typename Op::State keys[kItems];
+    typename Op::State keys[kItems];
+    if constexpr (requires { op.to(pack, keys); }) {
       op.to(pack, keys);
 #pragma unroll
       for (int i = 0; i < kItems; ++i) {

@@ -258,6 +258,7 @@ using ArgMax = ArgExtremum<T, true>;
 template <typename T>
 using ArgMin = ArgExtremum<T, false>;
 
+// Its elements are folded by their places (fold_rows.cuh), so it combines nothing itself.
 template <typename T>
 struct KeyedArgMax : Key<T> {
   using Input = T;
@@ -265,10 +266,6 @@ struct KeyedArgMax : Key<T> {
   using State = typename ArgMax<T>::State;
   using Result = index_t;
   static constexpr OpCode kCode = OpCode::kArgMax;
-  static constexpr index_t kNowhere = ArgMax<T>::kNowhere;
-  static GP_HOST_DEVICE State identity() { return ArgMax<T>::identity(); }
-  static GP_HOST_DEVICE State combine(State a, State b) { return ArgMax<T>::combine(a, b); }
-  GP_HOST_DEVICE State lift(T x, index_t index) const { return {this->to(x), index}; }
   static GP_HOST_DEVICE Result finish(State s) { return s.index; }
 };
 

@@ -1,9 +1,9 @@
 // softmax.split_row: several blocks a row, for long rows. The default for those.
 // One launch, in which a row is read once and written once: many rows stream through the chip (row_stream.cuh), and of
-// few huge ones as much stays there as fits (row_resident.cuh). Masked, strided and short rows and those of float64
-// take two launches and read twice: the first leaves the (max, sum) of each stretch of each row in temporary storage;
-// in the second, every block merges the states of its row in index order and writes its stretch. The cut depends on the
-// shape and the device alone, so results repeat bit for bit.
+// few huge ones as much stays there as fits (row_resident.cuh). Masked, strided and short rows, and few huge ones of
+// float64, take two launches and are read twice: the first leaves the (max, sum) of each stretch of each row in
+// temporary storage; in the second, every block merges the states of its row in index order and writes its stretch. The
+// cut depends on the shape and the device alone, so results repeat bit for bit.
 #include "row_resident.cuh"
 #include "row_stream.cuh"
 
@@ -94,8 +94,8 @@ inline const RingPolicy& ring_policy(int shared_bytes) {
 }
 
 // Tiles of a block that few rows keep in registers: 16 of them a worker for each; a fourth would be spilled. Elements
-// of 16 bits take as many again when they are widened. None of float64, which has no such kernel: a tenth of what the
-// library takes to compile would be for few rows of a type that few use.
+// of 16 bits take as many again when they are widened. None of float64, which has no such kernel: its exponential makes
+// it take long to compile, for rows that are rare.
 template <typename T>
 constexpr int kHeldTiles = kIsReducedFloat<T> ? 1
                            : sizeof(T) == 8   ? 0

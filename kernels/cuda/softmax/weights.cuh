@@ -102,6 +102,7 @@ struct LogProbability {
 };
 
 // Whichever of the two the call asks for, with one branch for each pack, so that what is around it is compiled once.
+// Where tiles stream by the branch costs time, and with_result() has code for each.
 template <typename T>
 struct RowResult {
   using A = Accum<T>;
