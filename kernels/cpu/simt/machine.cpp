@@ -33,17 +33,22 @@ unsigned random_bit(LaneMask set, std::uint64_t random) {
   return lowest(set);
 }
 
-inline void make_current(Warp* warp, unsigned lane) {
+// `rest` is who of the warp can run beside the lane.
+inline void make_current(Warp* warp, unsigned lane, LaneMask rest) {
+  warp->ready = rest;
   threadIdx = warp->thread[lane];
   current_lane = lane;
 }
+
+// The lowest of `ready`, which is one lane at least.
+inline void make_lowest_current(Warp* warp, LaneMask ready) { make_current(warp, lowest(ready), ready & (ready - 1)); }
 
 void enter_warp(Worker& worker, Warp* warp, unsigned lane) {
   current_warp = warp;
   if (!worker.launch->outer_shared.empty()) [[unlikely]]
     bring_outer_shared(worker, state(warp));
   blockIdx = state(warp).index;
-  make_current(warp, lane);
+  make_current(warp, lane, warp->ready & ~bit_of(lane));
 }
 
 // The lanes of the warp that stand in __activemask at the same place go on together.
@@ -66,7 +71,7 @@ bool choose(Warp* warp) {
   if (worker.launch->stopped.load(std::memory_order_relaxed)) return false;
   if (warp->ready == 0 && warp->converging != 0) release_converged(warp);
   if (warp->ready != 0 && warp->natural) {
-    make_current(warp, lowest(warp->ready));
+    make_lowest_current(warp, warp->ready);
     return true;
   }
   if (warp->ready == 0) warp->block->ready_warps &= ~(1u << warp->index);
@@ -105,7 +110,6 @@ bool choose(Warp* warp) {
 
 inline void end_thread(Warp* warp, unsigned lane) {
   Block& block = *warp->block;
-  warp->ready &= ~bit_of(lane);
   warp->exited |= bit_of(lane);
   warp->context[lane] = nullptr;
   ++block.exited;
@@ -139,7 +143,7 @@ void run_threads() {
     Warp* const warp = current_warp;
     end_thread(warp, current_lane);
     if (warp->ready != 0 && warp->natural) [[likely]]
-      make_current(warp, lowest(warp->ready));
+      make_lowest_current(warp, warp->ready);
     else if (!choose(warp))
       leave_to_base();
     void* const context = current_warp->context[current_lane];
@@ -150,7 +154,7 @@ void run_threads() {
   }
 }
 
-// Lane `lane` of `warp` waits, and is no longer in `ready`: runs somebody else until it is.
+// Lane `lane` of `warp` waits: runs somebody else until it is in `ready` and chosen.
 __attribute__((noinline)) void leave_far(Warp* warp, unsigned lane) {
   if (!choose(warp)) leave_to_base();
   if (current_warp == warp && current_lane == lane) return;
@@ -169,42 +173,44 @@ __attribute__((noinline)) void leave_warp(Warp* warp, unsigned lane) {
   const unsigned others = block->ready_warps & ~(1u << warp->index);
   if (others != 0 && (warp->converging == 0) & warp->natural) [[likely]] {
     Warp* const next_warp = block->warp + __builtin_ctz(others);
-    const unsigned next = lowest(next_warp->ready);
-    void* const context = next_warp->context[next];
+    const LaneMask ready = next_warp->ready;
+    void* const context = next_warp->context[lowest(ready)];
     if (context != nullptr) [[likely]] {
       block->ready_warps = others;
       current_warp = next_warp;
-      make_current(next_warp, next);
+      make_lowest_current(next_warp, ready);
       return gpuport_simt_switch(&warp->context[lane], context);
     }
   }
   leave_far(warp, lane);
 }
 
-__attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane, LaneMask ready) {
-  warp->ready = ready;
+// From lane to lane only `ready` waits for what the lane before stored: one load, one store and a cleared bit a lane.
+__attribute__((always_inline)) inline void leave(Warp* warp, unsigned lane) {
+  const LaneMask ready = warp->ready;
   if (ready == 0) return leave_warp(warp, lane);
-  const unsigned next = lowest(ready);
-  void* const context = warp->context[next];
+  void* const context = warp->context[lowest(ready)];
   if (context == nullptr || !warp->natural) [[unlikely]]
     return leave_far(warp, lane);
-  make_current(warp, next);
+  make_lowest_current(warp, ready);
   gpuport_simt_switch(&warp->context[lane], context);
 }
 
-void release_warp(Warp* warp) {
+void release_warp(Warp* warp, unsigned lane) {
   // The other half's votes were read by every lane before it came here.
   warp->phase ^= 1;
   warp->vote[warp->phase] = 0;
   warp->arrived = 0;
-  warp->ready = warp->full;
+  warp->ready = warp->full & ~bit_of(lane);
 }
 
-void release_block(Block* block) {
+void release_block(Warp* warp, unsigned lane) {
+  Block* const block = warp->block;
   block->phase ^= 1;
   block->votes[block->phase] = 0;
   block->arrived = 0;
   for (unsigned i = 0; i < block->warps; ++i) block->warp[i].ready = block->warp[i].full;
+  warp->ready &= ~bit_of(lane);
   block->ready_warps = unsigned((std::uint64_t(1) << block->warps) - 1);
 }
 
@@ -213,12 +219,15 @@ __attribute__((noinline)) void wait_block_first(Warp* warp, unsigned lane) {
   Block* const block = warp->block;
   if (block->arrived == 0) {
     block->barrier = warp->site[lane];
-    if (block->exited != 0) refuse_barrier_after_end(warp, lane);
+    if (block->exited != 0) {
+      warp->ready |= bit_of(lane);  // not one of those that wait
+      refuse_barrier_after_end(warp, lane);
+    }
   } else {
     refuse_other_barrier(warp, lane);  // comes back if it is the same place after all
   }
-  if (++block->arrived == block->threads) return release_block(block);
-  leave(warp, lane, warp->ready & ~bit_of(lane));
+  if (++block->arrived == block->threads) return release_block(warp, lane);
+  leave(warp, lane);
 }
 
 }  // namespace
@@ -238,11 +247,11 @@ void wait_warp(Op op, Site site) {
   } else if (warp->op != op) [[unlikely]] {
     return refuse_other_op(warp, lane, op, before, warp->op);
   }
-  if (arrived == warp->full) return release_warp(warp);
+  if (arrived == warp->full) return release_warp(warp, lane);
   if (warp->exited != 0) [[unlikely]]
     return refuse_wait_for_ended(warp, lane, op, warp->full);
   warp->arrived = arrived;
-  leave(warp, lane, warp->ready & ~bit);
+  leave(warp, lane);
 }
 
 void wait_block(Site site) {
@@ -253,9 +262,9 @@ void wait_block(Site site) {
   warp->site[lane] = site;
   if (before == 0 || block->barrier.line != site.line || block->barrier.file != site.file) [[unlikely]]
     return wait_block_first(warp, lane);
-  if (before + 1 == block->threads) return release_block(block);
+  if (before + 1 == block->threads) return release_block(warp, lane);
   block->arrived = before + 1;
-  leave(warp, lane, warp->ready & ~bit_of(lane));
+  leave(warp, lane);
 }
 
 void wait_group(LaneMask mask, Op op, unsigned source, Resolve resolve, Site site) {
@@ -282,11 +291,11 @@ void wait_group(LaneMask mask, Op op, unsigned source, Resolve resolve, Site sit
     }
     group.arrived = 0;
     warp->grouped &= ~mask;
-    warp->ready |= mask;
+    warp->ready |= mask & ~bit;
     return;
   }
   warp->grouped |= bit;
-  leave(warp, lane, warp->ready & ~bit);
+  leave(warp, lane);
 }
 
 LaneMask wait_converged(Site site) {
@@ -294,7 +303,6 @@ LaneMask wait_converged(Site site) {
   const unsigned lane = current_lane;
   warp->site[lane] = site;
   warp->converging |= bit_of(lane);
-  warp->ready &= ~bit_of(lane);
   leave_far(warp, lane);
   LaneMask together;
   std::memcpy(&together, warp->taken[lane].bytes, sizeof together);
@@ -308,7 +316,7 @@ void yield(Site site) {
   warp->site[lane] = site;
   warp->polled |= bit_of(lane);
   warp->block->polled_warps |= 1u << warp->index;
-  leave(warp, lane, warp->ready & ~bit_of(lane));
+  leave(warp, lane);
 }
 
 void stop(int code, const std::string& text) {

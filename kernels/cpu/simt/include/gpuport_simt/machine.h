@@ -64,7 +64,7 @@ struct Group {
 
 struct Warp {
   LaneMask full;     // lanes that the block has
-  LaneMask ready;    // lanes that can run, the running one included
+  LaneMask ready;    // lanes that can run, without the running one
   LaneMask arrived;  // lanes that wait in the whole-warp operation
   LaneMask vote[2];  // of the whole-warp operation; two, so that the last to arrive can go on while others still read
   unsigned phase;    // which half of `vote` and `exchange` the next whole-warp operation uses
