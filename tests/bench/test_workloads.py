@@ -47,6 +47,19 @@ def test_sums(dtype: str) -> None:
     work = workload("reduce", Shape(dtype, (7, 100), ""))
     x = decode(work.x, dtype).astype(np.float64)
     np.testing.assert_array_equal(decode(work.expected, work.result), x.sum(axis=1))
+    assert (work.rows, work.cols, work.axis) == (7, 100, 1)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bfloat16"])
+def test_the_first_axis(dtype: str) -> None:
+    work = workload("reduce", Shape(dtype, (100, 7), "", pattern="axis0"))
+    x = decode(work.x, dtype).astype(np.float64)
+    np.testing.assert_array_equal(decode(work.expected, work.result), x.sum(axis=0))
+    assert (work.rows, work.cols, work.axis) == (7, 100, 0)
+    work = workload("argmax", Shape(dtype, (100, 7), "", pattern="axis0"))
+    x = decode(work.x, dtype).astype(np.float64)
+    np.testing.assert_array_equal(work.expected, np.argmax(x, axis=0))
+    assert np.all(work.expected >= 93)
 
 
 @pytest.mark.parametrize("op", ["inclusive_scan", "exclusive_scan"])

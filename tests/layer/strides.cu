@@ -29,6 +29,7 @@ constexpr Named kKernels[] = {
     {"reduce.warp_shuffle", reduce::warp_shuffle},
     {"reduce.hierarchical", reduce::hierarchical},
     {"reduce.single_pass", single_pass},
+    {"reduce.single_pass, side by side", single_pass},
     {"scan.hillis_steele", scan::hillis_steele},
     {"scan.hierarchical", scan::hierarchical},
     {"softmax.three_pass", softmax::three_pass},
@@ -55,6 +56,7 @@ LAYER_API int layer_run(int device, int index, int rows, int cols, const float* 
     call.cols = cols;
     const Copy<float> source(in, count, call.stream), result(out, results, call.stream);
     call.in = {source.data(), DType::kF32, cols, 1};
+    if (name.ends_with("side by side")) call.in = {source.data(), DType::kF32, 1, rows};
     call.out = {result.data(), DType::kF32, reduces ? 1 : cols, 1};
     kernel.run(call);
     result.read(out);

@@ -14,6 +14,10 @@ namespace gp {
 template <typename Op>
 concept Commutes = requires { requires Op::kCommutes; };
 
+// Whether the result is the same, bit for bit, in whatever order and groups the elements are combined.
+template <typename Op>
+concept IsExact = requires { requires Op::kIsExact; };
+
 // Integers wrap, as NumPy's do: the addition is unsigned, so overflow is defined.
 template <typename T>
 GP_HOST_DEVICE T wrapping_sum(T a, T b) {
@@ -172,7 +176,7 @@ struct KeyedSum {
   using Brief = std::conditional_t<(sizeof(T) < 4), std::int32_t, State>;
   using Bits = std::make_unsigned_t<Brief>;
   static constexpr OpCode kCode = OpCode::kSum;
-  static constexpr bool kCommutes = true;
+  static constexpr bool kCommutes = true, kIsExact = true;
   Bits mask;
   bool is_bool;
 
@@ -224,6 +228,7 @@ struct KeyedMax : Key<T> {
   using State = typename Max<T>::State;
   using Result = T;
   static constexpr OpCode kCode = OpCode::kMax;
+  static constexpr bool kIsExact = true;
   static GP_HOST_DEVICE State identity() { return Max<T>::identity(); }
   static GP_HOST_DEVICE bool is_better(State a, State b) { return Max<T>::is_better(a, b); }
   static GP_HOST_DEVICE State combine(State a, State b) { return Max<T>::combine(a, b); }
@@ -266,6 +271,7 @@ struct KeyedArgMax : Key<T> {
   using State = typename ArgMax<T>::State;
   using Result = index_t;
   static constexpr OpCode kCode = OpCode::kArgMax;
+  static constexpr bool kIsExact = true;
   static GP_HOST_DEVICE Result finish(State s) { return s.index; }
 };
 

@@ -8,7 +8,7 @@ from gpuport._backends import kernel_table
 from gpuport._dispatch import choose_kernel
 from gpuport._view import Place
 from gpuport.bench.rig import BufferSet, Rig
-from gpuport.specs.workloads import Workload
+from gpuport.specs.workloads import FIRST_AXIS, Workload
 
 
 class UnsupportedError(Exception):
@@ -75,8 +75,8 @@ def own_steps(kernel: str, work: Workload, each: BufferSet, rig: Rig) -> Steps:
             offsets = (each.offsets.address, "int64", 0, 1)
             return [prepare(work.op, row, (out.address, result, 1, 0), None, offsets)]
         case "reduce" | "argmax":
-            matrix = (x.address, x.dtype, work.cols, 1)
-            return [prepare(work.op, matrix, (out.address, result, 1, 0))]
+            strides = (1, rows) if work.shape.pattern == FIRST_AXIS else (work.cols, 1)
+            return [prepare(work.op, (x.address, x.dtype, *strides), (out.address, result, 1, 0))]
         case _:
             matrix = (x.address, x.dtype, work.cols, 1)
             return [prepare(work.op, matrix, (out.address, result, work.cols, 1))]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import gpuport
 from gpuport import specs
+from gpuport.specs.workloads import FIRST_AXIS
 from gpuport.testing.case import Shape
 
 FAMILIES = ("reduce", "scan", "argmax", "compact", "segmented", "softmax")
@@ -94,6 +95,7 @@ def _shapes(name: str, sizes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) 
             for size in sizes
             for dtype in kinds
             for pattern in patterns
+            if pattern != FIRST_AXIS or len(size) == 2
         ]
     if not dtypes:
         return own

@@ -23,6 +23,7 @@ from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
 from gpuport.testing.sizes import (
     BENCHMARK_SIZES,
+    COLUMN_SHAPES,
     EDGES,
     HUGE,
     LONG_ROWS,
@@ -90,6 +91,10 @@ class ArgmaxSpec(Spec):
         yield Case("argmin", "float32", (0, 1), axis=1, quick=True)
         for shape in LONG_ROWS:
             yield Case("argmax", "int32", shape, axis=1)
+        for shape in COLUMN_SHAPES:
+            for dtype in self.dtypes if shape[0] <= 4099 else ("int32", "float32"):
+                yield Case("argmin", dtype, shape, axis=0, quick=shape == (70, 33))
+                yield Case("argmax", dtype, shape, "ties", axis=0)
         if target.is_gpu or target.warp_size == 32:
             yield Case("argmax", "int32", MANY_ROWS[0], axis=1)
         if target.is_gpu:
@@ -133,6 +138,8 @@ class ArgmaxSpec(Spec):
                     yield Case(op, "int32", (size,), "ties", order=order, quick=size == 1025)
                 for shape in ((33, 33), (7, 1025)):
                     yield Case(op, "float32", shape, "ties", axis=1, order=order)
+                for shape in COLUMN_SHAPES[1:]:
+                    yield Case(op, "float32", shape, "ties", axis=0, order=order)
 
     def skip(self, case: Case, target: Target) -> str | None:
         needed = math.prod(case.shape) * storage(case.dtype).itemsize

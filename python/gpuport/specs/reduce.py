@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpuport.specs import sums
+from gpuport.specs.workloads import FIRST_AXIS
 from gpuport.testing.case import (
     Answer,
     Case,
@@ -35,6 +36,7 @@ from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
 from gpuport.testing.sizes import (
     BENCHMARK_SIZES,
+    COLUMN_SHAPES,
     EDGES,
     HUGE,
     LONG_ROWS,
@@ -110,6 +112,14 @@ class ReduceSpec(Spec):
                     yield Case("sum", dtype, (size,), layout=layout, quick=size == 65)
         for axis in (0, 1, 2):
             yield Case("sum", "int32", (3, 65, 4), axis=axis)
+        for dtype in self.dtypes:
+            for shape in COLUMN_SHAPES if not self.one_thread else COLUMN_SHAPES[:2]:
+                if shape[0] > 4099 and dtype not in ("int32", "float32"):
+                    continue
+                yield Case("sum", dtype, shape, axis=0, quick=shape == (70, 33))
+                yield Case("min", dtype, shape, axis=0, invariants=shape == (4099, 33))
+            if is_float(dtype):
+                yield Case("sum", dtype, (1023, 65), "normal", axis=0)
 
     def _many_rows(self, target: Target) -> Iterator[Case]:
         """The CPU is spared most of them: a block for each row takes seconds there."""
@@ -175,6 +185,9 @@ class ReduceSpec(Spec):
             for shape in ((33, 33), (130, 129), (7, 1025)):
                 yield Case("sum", "int32", shape, axis=1, order=order)
                 yield Case("max", "float32", shape, "normal", axis=0, order=order)
+            if not self.one_thread:
+                for shape in COLUMN_SHAPES[1:]:
+                    yield Case("sum", "float32", shape, axis=0, order=order)
 
     def _huge(self) -> Iterator[Case]:
         if not self.one_thread:
@@ -283,12 +296,18 @@ SWEEP = tuple(
     for size in BENCHMARK_SIZES
 )
 
+FIRST = tuple(
+    Shape(dtype, shape, "the gradient of a bias", pattern=FIRST_AXIS)
+    for dtype in ("float32", "bfloat16")
+    for shape in ((8192, 4096), (65536, 1024))
+)
+
 SPECS = (
     ReduceSpec("serial", TEACHING, additions=lambda n: n - 1, one_thread=True),
     ReduceSpec("shared_tree", TEACHING, additions=_block, benchmark=LARGE),
     ReduceSpec("warp_shuffle", TEACHING, additions=_block, benchmark=LARGE),
     ReduceSpec("hierarchical", TEACHING, additions=lambda n: _tree(n) + 8, benchmark=LARGE),
-    ReduceSpec("single_pass", ALL, additions=_warp_or_blocks, benchmark=SWEEP + LARGE[2:]),
+    ReduceSpec("single_pass", ALL, additions=_warp_or_blocks, benchmark=SWEEP + LARGE[2:] + FIRST),
     ReduceSpec(
         "atomic",
         TEACHING,

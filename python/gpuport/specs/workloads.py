@@ -17,6 +17,7 @@ from gpuport.testing.dtypes import Array, encode, is_float, round_to, storage, s
 
 SEED = 20261129
 DISTINCT_ROWS = 64  # of a softmax; every row is one of them, in random order
+FIRST_AXIS = "axis0"  # the pattern of a reduction along the first axis of a matrix
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Workload:
     offsets: Array | None = None
 
     @property
+    def axis(self) -> int:
+        """What a reduction runs along."""
+        return 0 if self.shape.pattern == FIRST_AXIS else len(self.shape.shape) - 1
+
+    @property
     def out_shape(self) -> tuple[int, ...]:
         return self.expected.shape
 
@@ -57,6 +63,13 @@ def _item(dtype: str) -> int:
 def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
     """The last axis is the row; one dimension is one row."""
     return math.prod(shape[:-1]), shape[-1]
+
+
+def _reduced(values: Array, shape: Shape) -> tuple[Array, tuple[int, ...]]:
+    """The rows that are reduced, as they are met in memory, and the shape of what is left."""
+    if shape.pattern == FIRST_AXIS:
+        return values.reshape(shape.shape).T, shape.shape[1:]
+    return values.reshape(_matrix(shape.shape)), shape.shape[:-1]
 
 
 @lru_cache(maxsize=1)
@@ -80,12 +93,12 @@ def _sums_of(values: Array, shape: Shape) -> Array:
 
 def _reduce(shape: Shape) -> Workload:
     values, x = _small_integers(shape)
-    rows, cols = _matrix(shape.shape)
     op = shape.op or "sum"
     result = sum_dtype(shape.dtype) if op == "sum" else shape.dtype
-    matrix = _sums_of(values, shape).reshape(rows, cols)
+    matrix, left = _reduced(_sums_of(values, shape), shape)
+    rows, cols = matrix.shape
     found = matrix.sum(1, np.int64) if op == "sum" else getattr(matrix, op)(1)
-    expected = encode(found.reshape(shape.shape[:-1]), result)
+    expected = encode(found.reshape(left), result)
     nbytes = x.size * _item(shape.dtype)
     return Workload(
         *("reduce", op, shape, rows, cols, x, result, expected, nbytes),
@@ -124,21 +137,21 @@ def _scan(shape: Shape) -> Workload:
 
 def _argmax(shape: Shape) -> Workload:
     values, x = _small_integers(shape)
-    rows, cols = _matrix(shape.shape)
     op = shape.op or "argmax"
-    compared = _sums_of(values, shape).reshape(rows, cols)
+    x = x.copy()
+    given, left = _reduced(x, shape)
+    compared = _reduced(_sums_of(values, shape), shape)[0].copy()
+    rows, cols = given.shape
     # Whole numbers in [-9, 9] tie within the first elements; one element near the end decides.
-    at = np.arange(rows) * cols + cols - 1 - np.arange(rows) % min(cols, 7)
+    at = np.arange(rows), cols - 1 - np.arange(rows) % min(cols, 7)
     if shape.dtype != "bool":
-        x = x.copy()
         extreme = 99 if op == "argmax" else -99
         if shape.dtype == "bfloat16":
-            x.reshape(-1)[at] = encode(np.array([extreme], np.float32), "bfloat16")
+            given[at] = encode(np.array([extreme], np.float32), "bfloat16")
         else:
-            x.reshape(-1)[at] = 0 if extreme < 0 and shape.dtype.startswith("u") else extreme
-        compared = compared.copy()
-        compared.reshape(-1)[at] = extreme
-    expected = getattr(np, op)(compared, axis=1).astype(np.int64).reshape(shape.shape[:-1])
+            given[at] = 0 if extreme < 0 and shape.dtype.startswith("u") else extreme
+        compared[at] = extreme
+    expected = getattr(np, op)(compared, axis=1).astype(np.int64).reshape(left)
     nbytes = x.size * _item(shape.dtype)
     return Workload(
         *("argmax", op, shape, rows, cols, x, "int64", expected, nbytes), "each element read once"

@@ -123,8 +123,8 @@ Invariant = Callable[[Case, Problem, Array, Rerun], Difference | None]
 class Shape:
     """A benchmark shape and what it stands for.
 
-    `op` is the family's own choice where it is empty; `pattern` says where segments end, or what a
-    compaction keeps (see specs/workloads.py).
+    `op` is the family's own choice where it is empty; `pattern` says where segments end, what a
+    compaction keeps, or that a reduction runs along the first axis (see specs/workloads.py).
     """
 
     dtype: str

@@ -34,6 +34,10 @@ MANY_ROWS: Final = ((65537, 3), (70001, 1))
 # Few rows that are worth several blocks each.
 LONG_ROWS: Final = ((3, 70001),)
 
+# Rows side by side, reduced along the first axis: more elements than a thread, a warp and a block
+# take, and rows enough for a lane each.
+COLUMN_SHAPES: Final = ((70, 33), (1023, 65), (4099, 33), (70001, 17))
+
 # Positions at which one element decides: the edges of warps of either width, of blocks and of the
 # range.
 EDGES: Final = (0, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 511, 512, 1022, 1023)

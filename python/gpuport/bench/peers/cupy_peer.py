@@ -26,7 +26,8 @@ class CupyPeer:
 
 def _sum(work: Workload, each: BufferSet) -> Made:
     x, out = cupy.asarray(each.x), cupy.asarray(each.out)
-    return lambda: cupy.sum(x, axis=-1, dtype=out.dtype, out=out), "cupy.sum", ""
+    axis = work.axis
+    return lambda: cupy.sum(x, axis=axis, dtype=out.dtype, out=out), "cupy.sum", ""
 
 
 def _scan(work: Workload, each: BufferSet) -> Made:
@@ -36,7 +37,8 @@ def _scan(work: Workload, each: BufferSet) -> Made:
 
 def _argmax(work: Workload, each: BufferSet) -> Made:
     x, out = cupy.asarray(each.x), cupy.asarray(each.out)
-    return lambda: cupy.argmax(x, axis=-1, dtype=out.dtype, out=out), "cupy.argmax", ""
+    axis = work.axis
+    return lambda: cupy.argmax(x, axis=axis, dtype=out.dtype, out=out), "cupy.argmax", ""
 
 
 def _compact(work: Workload, each: BufferSet) -> Made:

@@ -35,8 +35,7 @@ class TorchPeer:
 
 
 def _sum(work: Workload, each: BufferSet) -> Made:
-    x, out = tensor(each.x), tensor(each.out)
-    dim = x.ndim - 1
+    x, out, dim = tensor(each.x), tensor(each.out), work.axis
     return lambda: torch.sum(x, dim, dtype=out.dtype, out=out), "torch.sum", ""
 
 
@@ -47,8 +46,7 @@ def _scan(work: Workload, each: BufferSet) -> Made:
 
 
 def _argmax(work: Workload, each: BufferSet) -> Made:
-    x, out = tensor(each.x), tensor(each.out)
-    dim = x.ndim - 1
+    x, out, dim = tensor(each.x), tensor(each.out), work.axis
     return lambda: torch.argmax(x, dim, out=out), "torch.argmax", ""
 
 
