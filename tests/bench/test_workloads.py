@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.special
 
 from gpuport.specs.workloads import segments, workload
 from gpuport.testing.case import Shape
@@ -60,6 +61,12 @@ def test_the_first_axis(dtype: str) -> None:
     x = decode(work.x, dtype).astype(np.float64)
     np.testing.assert_array_equal(work.expected, np.argmax(x, axis=0))
     assert np.all(work.expected >= 93)
+
+
+def test_the_first_axis_of_a_softmax() -> None:
+    work = workload("softmax", Shape("float32", (100, 7), "", pattern="axis0"))
+    assert (work.rows, work.cols, work.axis) == (7, 100, 0)
+    np.testing.assert_allclose(work.expected, scipy.special.softmax(work.x, axis=0), rtol=1e-5)
 
 
 @pytest.mark.parametrize("op", ["inclusive_scan", "exclusive_scan"])

@@ -90,8 +90,8 @@ kMost = std::numeric_limits<State>::max();
     Fault(
         "half of the lanes of a short row",
         "gpuport/fold_rows.cuh",
-        "    for (int bit = lanes / 2; bit > 0; bit /= 2) sum.merge(W::shuffle_xor(sum, bit));\n",
-        "    for (int bit = lanes / 4; bit > 0; bit /= 2) sum.merge(W::shuffle_xor(sum, bit));\n",
+        "    for (int bit = 1; bit < lanes; bit *= 2) sum.merge(W::shuffle_xor(sum, bit));\n",
+        "    for (int bit = 1; bit < lanes / 2; bit *= 2) sum.merge(W::shuffle_xor(sum, bit));\n",
         ("reduce.single_pass", "argmax.single_pass"),
     ),
     Fault(

@@ -101,6 +101,13 @@ struct Call {
   View2<T> output() const {
     return {static_cast<T*>(out.data), rows, cols, out.row_stride, out.col_stride};
   }
+  // Whether neighbouring rows are nearer to each other than the elements of a row, and there are enough for the lanes
+  // of a warp.
+  bool stand_side_by_side() const {
+    constexpr index_t kLeastRows = 16;
+    const auto distance = [](index_t stride) { return stride < 0 ? -stride : stride; };
+    return rows >= kLeastRows && cols > 1 && in.row_stride != 0 && distance(in.row_stride) < distance(in.col_stride);
+  }
   View2<const std::uint8_t> mask() const {
     return {static_cast<const std::uint8_t*>(keep.data), rows, cols, keep.row_stride, keep.col_stride};
   }

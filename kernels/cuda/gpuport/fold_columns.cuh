@@ -15,12 +15,11 @@
 namespace gp {
 
 struct ColumnPolicy {
-  index_t least_rows;  // with fewer, most lanes of a warp would have no row
-  int threads;         // of a block
-  index_t blocks;      // wanted: several take each row where rows are few
-  int most_units;      // blocks that share a row
+  int threads;     // of a block
+  index_t blocks;  // wanted: several take each row where rows are few
+  int most_units;  // blocks that share a row
 };
-inline constexpr ColumnPolicy kColumns = {16, 512, 264, 256};
+inline constexpr ColumnPolicy kColumns = {512, 264, 256};
 
 // Sums of narrower floats in float64 are rare, and do without, which is an eighth of these kernels.
 template <typename Op>
@@ -235,14 +234,6 @@ __launch_bounds__(kColumns.threads, 2)  // as in fold_rows_kernel
     }
     __syncthreads();  // the storage and is_last are read by all before the next item reuses them
   }
-}
-
-// Whether neighbouring rows are nearer to each other than the elements of a row.
-template <typename Input>
-bool stand_side_by_side(const View2<Input>& in) {
-  const auto distance = [](index_t stride) { return stride < 0 ? -stride : stride; };
-  return in.rows >= kColumns.least_rows && in.cols > 1 && in.row_stride != 0 &&
-         distance(in.row_stride) < distance(in.col_stride);
 }
 
 // Stretches of `length` columns, each of which has so many shares, of so many partials.

@@ -123,7 +123,7 @@ void fold_rows(const Call& call, const Results<Op>& out) {
     while (lanes < kWarp && lanes < shares) ++lanes.log2;
     if constexpr (kTakesColumns<Op>) {
       constexpr int kPartials = RowStretch<Op, kShortRowPacks<Input>>::kPartials;
-      if (lanes >= larger(ColumnStretch<Op>::kStreams, 2) && stand_side_by_side(in)) {
+      if (lanes >= larger(ColumnStretch<Op>::kStreams, 2) && call.stand_side_by_side()) {
         return fold_columns<kWarp, Op>(call, out, call.cols, lanes, kPartials);
       }
     }
@@ -137,7 +137,8 @@ void fold_rows(const Call& call, const Results<Op>& out) {
   const index_t stretch = ceil_div(ceil_div(call.cols, splits_at_most), granule) * granule;
   if constexpr (kTakesColumns<Op>) {
     constexpr PowerOfTwo kShares{std::countr_zero(unsigned(kFold.threads))};
-    if (stand_side_by_side(in)) return fold_columns<kWarp, Op>(call, out, stretch, kShares, RowStretch<Op>::kPartials);
+    if (call.stand_side_by_side())
+      return fold_columns<kWarp, Op>(call, out, stretch, kShares, RowStretch<Op>::kPartials);
   }
   const index_t splits = ceil_div(call.cols, stretch);
   const Grid grid = blocks_for(call.rows * splits, kFold.threads);

@@ -113,6 +113,7 @@ void online_registers(const Call& call) {
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
     require_at_most(call, kLongestRow<T>);
     if (reads_packs(call)) return launch_registers<kWarp, T>(call);
+    if (call.stand_side_by_side()) return columns(call);
     launch(online_kernel<kWarp, T>, call, blocks_for(call.rows, kOnlineThreads), rows_of<T>(call));
   });
 }

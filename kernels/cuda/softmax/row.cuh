@@ -82,4 +82,7 @@ Rows<T> rows_of(const Call& call) {
   return {call.input<const T>(), call.output<T>(), call.mask(), call.op};
 }
 
+// For rows that stand side by side; see columns.cu.
+void columns(const Call& call);
+
 }  // namespace gp::softmax

@@ -165,6 +165,7 @@ void launch_split(const Call& call) {
 }
 
 void split_row(const Call& call) {
+  if (call.stand_side_by_side()) return columns(call);
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() { launch_split<kWarp, T>(call); });
 }
 

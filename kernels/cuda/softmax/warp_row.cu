@@ -107,6 +107,7 @@ void launch_warp_row(const Call& call) {
 void warp_row(const Call& call) {
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
     if (reads_packs(call) && call.cols <= kMostCols<T>) return launch_warp_row<kWarp, T>(call);
+    if (call.stand_side_by_side()) return columns(call);
     launch(warp_row_elements_kernel<kWarp, T>, call, groups_for(call.rows, kWarp, kElementsThreads), rows_of<T>(call));
   });
 }

@@ -58,6 +58,7 @@ def own_steps(kernel: str, work: Workload, each: BufferSet, rig: Rig) -> Steps:
     rows = work.rows
     x, out, result = each.x, each.out, work.result
     row = (x.address, x.dtype, 0, 1)
+    strides = (1, rows) if work.shape.pattern == FIRST_AXIS else (work.cols, 1)
     match work.family:
         case "compact":
             assert each.keep is not None
@@ -75,8 +76,7 @@ def own_steps(kernel: str, work: Workload, each: BufferSet, rig: Rig) -> Steps:
             offsets = (each.offsets.address, "int64", 0, 1)
             return [prepare(work.op, row, (out.address, result, 1, 0), None, offsets)]
         case "reduce" | "argmax":
-            strides = (1, rows) if work.shape.pattern == FIRST_AXIS else (work.cols, 1)
             return [prepare(work.op, (x.address, x.dtype, *strides), (out.address, result, 1, 0))]
         case _:
-            matrix = (x.address, x.dtype, work.cols, 1)
-            return [prepare(work.op, matrix, (out.address, result, work.cols, 1))]
+            matrix = (x.address, x.dtype, *strides)
+            return [prepare(work.op, matrix, (out.address, result, *strides))]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gpuport.specs import softmax_state
+from gpuport.specs.workloads import FIRST_AXIS
 from gpuport.testing.case import (
     Answer,
     Case,
@@ -40,7 +41,14 @@ from gpuport.testing.invariants import (
 )
 from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
-from gpuport.testing.sizes import LONG_ROWS, MANY_ROWS, ROW_SHAPES, SIZES, SMALL_SIZES
+from gpuport.testing.sizes import (
+    COLUMN_SHAPES,
+    LONG_ROWS,
+    MANY_ROWS,
+    ROW_SHAPES,
+    SIZES,
+    SMALL_SIZES,
+)
 
 OPS = ("softmax", "log_softmax", "logsumexp")
 MASKS = ("random", "alternating", "row", "all", "last", "columns")
@@ -106,6 +114,15 @@ class SoftmaxSpec(Spec):
                     yield Case("log_softmax", dtype, shape, "normal", axis=0, layout=layout)
         for axis in (0, 1, 2):
             yield Case("softmax", "float32", (3, 65, 4), "normal", axis=axis)
+        for shape in COLUMN_SHAPES[: 2 if self.one_thread else 4]:
+            for dtype in self.dtypes if shape[0] <= 4099 else ("float32",):
+                quick = shape == (70, 33)
+                yield Case("softmax", dtype, shape, "normal", axis=0, quick=quick)
+                yield Case("logsumexp", dtype, shape, "spread", axis=0)
+                yield Case("log_softmax", dtype, shape, "normal", axis=0, mask="random")
+            for regime in ("nan@100", "inf@100", "minus_inf@100", "all_minus_inf", "all_inf"):
+                yield Case("softmax", "float32", shape, regime, axis=0)
+                yield Case("logsumexp", "float32", shape, regime, axis=0, mask="random")
 
     def _many_rows(self, target: Target) -> Iterator[Case]:
         """The CPU is spared most of them: a block for each row takes seconds there."""
@@ -165,6 +182,9 @@ class SoftmaxSpec(Spec):
                 for op in OPS:
                     quick = shape == (7, 1025)
                     yield Case(op, "float32", shape, "normal", axis=1, order=order, quick=quick)
+            if not self.one_thread:
+                for shape in COLUMN_SHAPES[1:]:
+                    yield Case("softmax", "float32", shape, "normal", axis=0, order=order)
 
     def problem(self, case: Case) -> Problem:
         x = make(case.regime, case.shape, case.dtype)
@@ -310,6 +330,12 @@ EVERY = (
     *(Shape("float32", shape, why) for shape, why in _FEW_ROWS),
 )
 
+FIRST = tuple(
+    Shape(dtype, shape, why, pattern=FIRST_AXIS)
+    for dtype in ("float32", "bfloat16")
+    for shape, why in (((4096, 4096), "the labs' case"), ((21, 2**20), "classes of pixels"))
+)
+
 SPECS = (
     SoftmaxSpec(
         "serial",
@@ -351,6 +377,13 @@ SPECS = (
         merges=lambda n: math.ceil(n / 32) + 6,
         base_2=True,
         benchmark=SHORT,
+    ),
+    SoftmaxSpec(
+        "columns",
+        FLOATS,
+        merges=lambda n: math.ceil(n / 128) + 40,
+        base_2=True,
+        benchmark=FIRST,
     ),
     *softmax_state.SPECS,
 )

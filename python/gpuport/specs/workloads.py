@@ -17,7 +17,7 @@ from gpuport.testing.dtypes import Array, encode, is_float, round_to, storage, s
 
 SEED = 20261129
 DISTINCT_ROWS = 64  # of a softmax; every row is one of them, in random order
-FIRST_AXIS = "axis0"  # the pattern of a reduction along the first axis of a matrix
+FIRST_AXIS = "axis0"  # the pattern of what runs along the first axis of a matrix
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Workload:
 
     @property
     def axis(self) -> int:
-        """What a reduction runs along."""
+        """What a reduction or a softmax runs along."""
         return 0 if self.shape.pattern == FIRST_AXIS else len(self.shape.shape) - 1
 
     @property
@@ -210,7 +210,8 @@ def segments(pattern: str, size: int) -> Array:
 
 
 def _softmax(shape: Shape) -> Workload:
-    rows, cols = _matrix(shape.shape)
+    is_first = shape.pattern == FIRST_AXIS
+    rows, cols = reversed(shape.shape) if is_first else _matrix(shape.shape)
     rng = np.random.default_rng(SEED)
     distinct = max(1, min(rows, DISTINCT_ROWS))
     base = round_to(rng.standard_normal((distinct, cols), np.float32) * 3, shape.dtype)
@@ -220,12 +221,15 @@ def _softmax(shape: Shape) -> Workload:
         np.float64 if shape.dtype == "float64" else np.float32
     )
     order = rng.integers(0, distinct, rows)
-    x = encode(base, shape.dtype)[order].reshape(shape.shape)
+    x, expected = encode(base, shape.dtype)[order], answer[order]
+    if is_first:
+        x, expected = np.ascontiguousarray(x.T), np.ascontiguousarray(expected.T)
+    x, expected = x.reshape(shape.shape), expected.reshape(shape.shape)
     nbytes = 2 * x.size * _item(shape.dtype)
     tolerance = {"float16": 2.0**-10, "bfloat16": 2.0**-8}.get(shape.dtype, 0.0) + 1e-4
     return Workload(
         *("softmax", "softmax", shape, rows, cols, x, shape.dtype),
-        answer[order].reshape(shape.shape),
+        expected,
         nbytes,
         "each element read once, each result written once",
         tolerance=tolerance,

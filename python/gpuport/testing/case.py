@@ -124,7 +124,7 @@ class Shape:
     """A benchmark shape and what it stands for.
 
     `op` is the family's own choice where it is empty; `pattern` says where segments end, what a
-    compaction keeps, or that a reduction runs along the first axis (see specs/workloads.py).
+    compaction keeps, or that the call runs along the first axis (see specs/workloads.py).
     """
 
     dtype: str

@@ -11,7 +11,7 @@ from gpuport.bench.calls import UnsupportedError
 from gpuport.bench.peers.peer import Prepared
 from gpuport.bench.peers.torch_peer import tensor
 from gpuport.bench.rig import BufferSet, Rig
-from gpuport.specs.workloads import Workload
+from gpuport.specs.workloads import FIRST_AXIS, Workload
 
 
 class QuackPeer:
@@ -24,6 +24,8 @@ class QuackPeer:
     def prepare(self, work: Workload, sets: Sequence[BufferSet], rig: Rig) -> Prepared:
         if work.op != "softmax" or work.shape.dtype == "float64":
             raise UnsupportedError("quack has a softmax of up to float32")
+        if work.shape.pattern == FIRST_AXIS:
+            raise UnsupportedError("quack's softmax takes contiguous rows")
         torch.cuda.set_stream(self._stream)
 
         def call_of(each: BufferSet) -> Any:

@@ -61,8 +61,7 @@ def _compact(work: Workload, each: BufferSet) -> Made:
 
 
 def _softmax(work: Workload, each: BufferSet) -> Made:
-    x, out = tensor(each.x), tensor(each.out)
-    dim = x.ndim - 1
+    x, out, dim = tensor(each.x), tensor(each.out), work.axis
     return lambda: torch.softmax(x, dim, out=out), "torch.softmax", ""
 
 

@@ -15,7 +15,7 @@ from gpuport.bench.calls import UnsupportedError
 from gpuport.bench.peers.peer import Prepared
 from gpuport.bench.peers.torch_peer import tensor
 from gpuport.bench.rig import BufferSet, Rig
-from gpuport.specs.workloads import Workload
+from gpuport.specs.workloads import FIRST_AXIS, Workload
 
 LONGEST_BLOCK = 65536  # columns; larger ones spill more than they save
 LOOP_BLOCK = 8192
@@ -67,6 +67,8 @@ class TritonPeer:
     def prepare(self, work: Workload, sets: Sequence[BufferSet], rig: Rig) -> Prepared:
         if work.op != "softmax" or work.shape.dtype == "float64":
             raise UnsupportedError("the Triton kernels here are a softmax of up to float32")
+        if work.shape.pattern == FIRST_AXIS:
+            raise UnsupportedError("the Triton kernels here take contiguous rows")
         torch.cuda.set_stream(self._stream)
         block = triton.next_power_of_2(work.cols)
         fused = block <= LONGEST_BLOCK
