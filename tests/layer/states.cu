@@ -3,6 +3,7 @@
 #include <reduce/hierarchical.cu>
 #include <scan/blelloch.cu>
 #include <scan/hierarchical.cu>
+#include <softmax/columns.cu>
 #include <softmax/split_row.cu>
 #include <softmax/three_pass.cu>
 

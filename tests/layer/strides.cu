@@ -4,6 +4,7 @@
 #include <reduce/warp_shuffle.cu>
 #include <scan/hierarchical.cu>
 #include <scan/hillis_steele.cu>
+#include <softmax/columns.cu>
 #include <softmax/online_registers.cu>
 #include <softmax/online_row_cache.cu>
 #include <softmax/online_vec4.cu>
@@ -32,6 +33,7 @@ constexpr Named kKernels[] = {
     {"reduce.single_pass, side by side", single_pass},
     {"scan.hillis_steele", scan::hillis_steele},
     {"scan.hierarchical", scan::hierarchical},
+    {"softmax.columns", softmax::columns},
     {"softmax.three_pass", softmax::three_pass},
     {"softmax.online_vec4", softmax::online_vec4},
     {"softmax.online_registers", softmax::online_registers},

@@ -16,7 +16,7 @@ def test_blocks_stride_over_the_rest(strides: Layer, shape: tuple[int, int]) -> 
     rows, cols = shape
     x = np.random.default_rng(cols).integers(-9, 10, shape).astype(np.float32)
     count = strides.library.layer_kernels()
-    assert count == 10
+    assert count == 11
     for index in range(count):
         name = strides.library.layer_kernel(index).decode()
         family = name.partition(".")[0]
