@@ -119,3 +119,17 @@ def test_shapes_of_the_specs_are_cut_for_the_emulator() -> None:
     assert result.exit_code == 0
     assert "softmax float32 64x1024" in result.stdout
     assert "cut to 65536 elements" in result.stdout
+
+
+def test_a_size_of_one_axis_has_no_first_of_two() -> None:
+    """The kernel's own shapes run along the first axis of matrices."""
+    result = bench("softmax.columns", "--sizes", "100,64x33", "--dtypes", "float32")
+    assert result.exit_code == 0, result.output
+    assert "softmax float32 100\n" in result.stdout
+    assert "softmax float32 64x33 axis0" in result.stdout
+
+
+def test_results_below_the_normal_numbers_are_right_to_a_step() -> None:
+    """float16 has no relative precision below 2^-14, where a softmax's least results are."""
+    result = bench("softmax.columns", "softmax.warp_row", "--sizes", "64x33", "--dtypes", "float16")
+    assert result.exit_code == 0, result.output

@@ -89,13 +89,12 @@ def _shapes(name: str, sizes: Sequence[tuple[int, ...]], dtypes: Sequence[str]) 
     own = _own_shapes(name)
     if sizes:
         kinds = dtypes or tuple(dict.fromkeys(shape.dtype for shape in own)) or ("float32",)
-        patterns = tuple(dict.fromkeys(shape.pattern for shape in own)) or ("",)
+        patterns = dict.fromkeys(shape.pattern for shape in own)
         return [
             Shape(dtype, size, "asked for", pattern=pattern)
             for size in sizes
             for dtype in kinds
-            for pattern in patterns
-            if pattern != FIRST_AXIS or len(size) == 2
+            for pattern in [p for p in patterns if p != FIRST_AXIS or len(size) == 2] or [""]
         ]
     if not dtypes:
         return own

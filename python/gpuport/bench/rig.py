@@ -11,7 +11,7 @@ import numpy as np
 from gpuport._backends import ordinals, usable_module
 from gpuport._native import Buffer, NativeModule
 from gpuport.specs.workloads import Workload
-from gpuport.testing.dtypes import Array, decode, storage
+from gpuport.testing.dtypes import Array, decode, smallest, storage
 
 ALIGNMENT = 512
 POISON = 0xA5A5A5A5A5A5A5A5  # in outputs before a call: a large negative number, or nearly 0
@@ -206,7 +206,9 @@ def _difference(stored: Array, expected: Array, work: Workload, start: int) -> s
         got = decode(stored, work.result)
         wanted = expected if expected.dtype != np.uint16 else decode(expected, work.result)
         with np.errstate(invalid="ignore"):
-            bad = ~(np.abs(got - wanted) <= work.tolerance * np.abs(wanted) + 1e-30)
+            # Below the normal numbers a type has steps, and no relative precision.
+            step = float(smallest(work.result))
+            bad = ~(np.abs(got - wanted) <= work.tolerance * np.abs(wanted) + step)
         expected = wanted
         if not bad.any():
             return ""
