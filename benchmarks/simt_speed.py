@@ -33,7 +33,7 @@ def build(folder: Path, cxx: str) -> Path:
     # As the package has them: the machine is a library of its own, and kernels call into it.
     flags = ["-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-pthread", "-fno-plt"]
     flags += ["-DGP_TARGET_CPU=1", "-DGPUPORT_SIMT_LIBRARY=1", f"-I{SIMT / 'include'}"]
-    hidden = ["-O3", "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
+    hidden = ["-fvisibility=hidden", "-fvisibility-inlines-hidden"]
     hidden += ["-fno-semantic-interposition"]
 
     def compile_one(path: Path) -> str:

@@ -63,8 +63,8 @@ function(gpuport_simt_library)
   add_library(gpuport_simt SHARED ${sources})
   target_include_directories(gpuport_simt PUBLIC "${simt}/include")
   target_compile_definitions(gpuport_simt PUBLIC GP_TARGET_CPU=1 GPUPORT_SIMT_LIBRARY=1)
-  # Calls into it skip the table of jumps, calls inside it are direct. -O3 makes barriers 2 % faster than -O2.
-  target_compile_options(gpuport_simt PUBLIC -fno-plt PRIVATE -O3 -fno-semantic-interposition)
+  # Calls into it skip the table of jumps, calls inside it are direct.
+  target_compile_options(gpuport_simt PUBLIC -fno-plt PRIVATE -fno-semantic-interposition)
   target_precompile_headers(gpuport_simt PRIVATE <atomic> <map> <mutex> <string> <thread> <vector>)
   target_link_options(gpuport_simt PRIVATE -Wl,-Bsymbolic)
   target_link_libraries(gpuport_simt PUBLIC Threads::Threads)

@@ -18,7 +18,7 @@ DTYPES = ("bool", "int8", "uint16", "int32", "int64", *FLOATS)
 # a warp takes and the first that a block does, rows that several blocks share.
 SHORT = (2, 9, 17, 63, 64, 65, 100, 257, 1000, 1023, 1024)
 LONG = (1025, 2047, 4099, 16385)
-# Rows: fewer than a lane each, around one warp and two of either width.
+# Rows: one too few for the kernel, around one warp and two of either width.
 ROWS = (15, 16, 17, 32, 33, 64, 65, 129)
 
 

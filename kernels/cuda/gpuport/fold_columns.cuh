@@ -21,7 +21,7 @@ struct ColumnPolicy {
 };
 inline constexpr ColumnPolicy kColumns = {512, 264, 256};
 
-// Sums of narrower floats in float64 are rare, and do without, which is an eighth of these kernels.
+// Sums of narrower floats in float64 are rare, and do without, which is a tenth of these kernels.
 template <typename Op>
 inline constexpr bool kTakesColumns = IsExact<Op> || sizeof(typename Op::State) == 4 || sizeof(typename Op::Input) == 8;
 

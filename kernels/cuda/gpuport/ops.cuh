@@ -263,7 +263,7 @@ using ArgMax = ArgExtremum<T, true>;
 template <typename T>
 using ArgMin = ArgExtremum<T, false>;
 
-// Its elements are folded by their places (fold_rows.cuh), so it combines nothing itself.
+// Its elements are folded by their places (fold_stretch.cuh), so it combines nothing itself.
 template <typename T>
 struct KeyedArgMax : Key<T> {
   using Input = T;

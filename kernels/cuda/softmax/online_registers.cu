@@ -1,7 +1,8 @@
 // softmax.online_registers: one block a row, which stays in registers between reading and writing.
 // The number of packs a thread is a template argument and every loop over them is unrolled: a run-time index would put
 // the array in local memory. Each warp takes its own maximum and sum, so one barrier a row is enough. Reads each row
-// once, writes it once. The default for rows that are too long for a warp. Masked or strided rows: as online_shuffle.
+// once, writes it once. The default for rows that are too long for a warp. Masked or strided rows: as online_shuffle;
+// rows that stand side by side: as columns.
 #include "online.cuh"
 #include "row_packs.cuh"
 

@@ -3,7 +3,8 @@
 // few huge ones as much stays there as fits (row_resident.cuh). Masked, strided and short rows, and few huge ones of
 // float64, take two launches and are read twice: the first leaves the (max, sum) of each stretch of each row in
 // temporary storage; in the second, every block merges the states of its row in index order and writes its stretch. The
-// cut depends on the shape and the device alone, so results repeat bit for bit.
+// cut depends on the shape and the device alone, so results repeat bit for bit. Rows that stand side by side: as
+// columns.
 #include "row_resident.cuh"
 #include "row_stream.cuh"
 

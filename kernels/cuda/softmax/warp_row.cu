@@ -72,7 +72,7 @@ GP_KERNEL __launch_bounds__(kThreads, (kLeastBlocks<kWarps, kThreads>)) warp_row
   }
 }
 
-// Masks and strides: element by element, in two sweeps.
+// Masks and strides: element by element, in two sweeps. Rows that stand side by side: as columns.
 template <int kWarp, typename T>
 GP_KERNEL warp_row_elements_kernel(Rows<T> rows) {
   using W = Warp<kWarp>;

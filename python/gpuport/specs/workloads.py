@@ -60,16 +60,25 @@ def _item(dtype: str) -> int:
     return storage(dtype).itemsize
 
 
-def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
-    """The last axis is the row; one dimension is one row."""
-    return math.prod(shape[:-1]), shape[-1]
-
-
-def _reduced(values: Array, shape: Shape) -> tuple[Array, tuple[int, ...]]:
-    """The rows that are reduced, as they are met in memory, and the shape of what is left."""
+def _matrix(shape: Shape) -> tuple[int, int]:
+    """The last axis is the row, the first where the pattern says so; one dimension is one row."""
+    extents = shape.shape
     if shape.pattern == FIRST_AXIS:
-        return values.reshape(shape.shape).T, shape.shape[1:]
-    return values.reshape(_matrix(shape.shape)), shape.shape[:-1]
+        return math.prod(extents[1:]), extents[0]
+    return math.prod(extents[:-1]), extents[-1]
+
+
+def _rows_of(values: Array, shape: Shape) -> Array:
+    """A view of the values with a line for each row."""
+    rows, cols = _matrix(shape)
+    return (
+        values.reshape(cols, rows).T if shape.pattern == FIRST_AXIS else values.reshape(rows, cols)
+    )
+
+
+def _left(shape: Shape) -> tuple[int, ...]:
+    """The shape of what a reduction leaves."""
+    return shape.shape[1:] if shape.pattern == FIRST_AXIS else shape.shape[:-1]
 
 
 @lru_cache(maxsize=1)
@@ -95,10 +104,10 @@ def _reduce(shape: Shape) -> Workload:
     values, x = _small_integers(shape)
     op = shape.op or "sum"
     result = sum_dtype(shape.dtype) if op == "sum" else shape.dtype
-    matrix, left = _reduced(_sums_of(values, shape), shape)
+    matrix = _rows_of(_sums_of(values, shape), shape)
     rows, cols = matrix.shape
     found = matrix.sum(1, np.int64) if op == "sum" else getattr(matrix, op)(1)
-    expected = encode(found.reshape(left), result)
+    expected = encode(found.reshape(_left(shape)), result)
     nbytes = x.size * _item(shape.dtype)
     return Workload(
         *("reduce", op, shape, rows, cols, x, result, expected, nbytes),
@@ -117,7 +126,7 @@ def _tolerance(dtype: str, sums: Array) -> float:
 
 def _scan(shape: Shape) -> Workload:
     values, x = _small_integers(shape)
-    rows, cols = _matrix(shape.shape)
+    rows, cols = _matrix(shape)
     op = shape.op or ("inclusive_scan" if is_float(shape.dtype) else "exclusive_scan")
     result = sum_dtype(shape.dtype)
     matrix = _sums_of(values, shape).reshape(rows, cols)
@@ -139,8 +148,8 @@ def _argmax(shape: Shape) -> Workload:
     values, x = _small_integers(shape)
     op = shape.op or "argmax"
     x = x.copy()
-    given, left = _reduced(x, shape)
-    compared = _reduced(_sums_of(values, shape), shape)[0].copy()
+    given = _rows_of(x, shape)
+    compared = _rows_of(_sums_of(values, shape), shape).copy()
     rows, cols = given.shape
     # Whole numbers in [-9, 9] tie within the first elements; one element near the end decides.
     at = np.arange(rows), cols - 1 - np.arange(rows) % min(cols, 7)
@@ -151,7 +160,7 @@ def _argmax(shape: Shape) -> Workload:
         else:
             given[at] = 0 if extreme < 0 and shape.dtype.startswith("u") else extreme
         compared[at] = extreme
-    expected = getattr(np, op)(compared, axis=1).astype(np.int64).reshape(left)
+    expected = getattr(np, op)(compared, axis=1).astype(np.int64).reshape(_left(shape))
     nbytes = x.size * _item(shape.dtype)
     return Workload(
         *("argmax", op, shape, rows, cols, x, "int64", expected, nbytes), "each element read once"
@@ -210,8 +219,7 @@ def segments(pattern: str, size: int) -> Array:
 
 
 def _softmax(shape: Shape) -> Workload:
-    is_first = shape.pattern == FIRST_AXIS
-    rows, cols = reversed(shape.shape) if is_first else _matrix(shape.shape)
+    rows, cols = _matrix(shape)
     rng = np.random.default_rng(SEED)
     distinct = max(1, min(rows, DISTINCT_ROWS))
     base = round_to(rng.standard_normal((distinct, cols), np.float32) * 3, shape.dtype)
@@ -222,7 +230,7 @@ def _softmax(shape: Shape) -> Workload:
     )
     order = rng.integers(0, distinct, rows)
     x, expected = encode(base, shape.dtype)[order], answer[order]
-    if is_first:
+    if shape.pattern == FIRST_AXIS:
         x, expected = np.ascontiguousarray(x.T), np.ascontiguousarray(expected.T)
     x, expected = x.reshape(shape.shape), expected.reshape(shape.shape)
     nbytes = 2 * x.size * _item(shape.dtype)
