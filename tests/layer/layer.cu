@@ -163,6 +163,22 @@ void for_group(int group, std::integer_sequence<int, kGroups...>, F&& f) {
   if (!found) fail(ErrorKind::kValue, "no such group");
 }
 
+// The tag of a launch that the host has numbered, or of a replay: for one thread or two of each block, or all of them.
+GP_KERNEL tag_kernel(LaunchTag launch, int readers, std::uint32_t* tags) {
+  __shared__ BlockTag tag;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (readers != 0) {
+    if (int(threadIdx.x) < readers) tags[i] = take_tag(launch, threadIdx.x, readers);
+    return;
+  }
+  if (threadIdx.x == 0) {
+    tag.begin(launch);
+    tag.end(launch);
+  }
+  __syncthreads();  // the tag is there
+  tags[i] = tag.of(launch);
+}
+
 }  // namespace
 
 LAYER_API int layer_device_count() {
@@ -277,5 +293,21 @@ LAYER_API int layer_arg(int device, const float* values, index_t* indices, int c
     const Copy<index_t> result(nullptr, 2, call.stream);
     launch(arg_kernel<float>, call, Grid{1, 1}, source.data(), result.data(), count);
     result.read(indices);
+  });
+}
+
+// Some launches with the same number of replays, 64 threads a block; `word` is that number, or null.
+LAYER_API int layer_tags(int device, int blocks, int launches, int readers, std::uint64_t* word, std::uint32_t* tags) {
+  return guarded([&] {
+    const Call call = call_on(device);
+    const index_t count = index_t(blocks) * 64;
+    const Copy<std::uint64_t> replays(word, 1, call.stream);
+    const Copy<std::uint32_t> result(tags, std::size_t(count * launches), call.stream);
+    for (int n = 0; n < launches; ++n) {
+      launch(tag_kernel, call, Grid{blocks, 64}, LaunchTag{42, word == nullptr ? nullptr : replays.data()}, readers,
+             result.data() + n * count);
+    }
+    result.read(tags);
+    if (word != nullptr) replays.read(word);
   });
 }

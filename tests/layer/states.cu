@@ -154,7 +154,7 @@ LAYER_API int layer_split_states(int device, const double* in, int count, int st
     const softmax::Rows<double> rows{one_row<const double>(source.data(), count), {}, {}, OpCode::kSoftmax};
     for_width(call, [&]<int kWarp>() {
       launch(softmax::split_states_kernel<kWarp, double>, call, blocks_for(splits, softmax::kSplitThreads), rows,
-             one_row<MaxSum<double>>(result.data(), splits), index_t(stretch));
+             one_row<MaxSum<double>>(result.data(), splits), index_t(stretch), Overlap{});
     });
     result.read(reinterpret_cast<MaxSum<double>*>(states));
   });

@@ -224,6 +224,26 @@ def test_arg_extrema(layer: Layer, values: list[float], greatest: int, least: in
     assert out.tolist() == [greatest, least]
 
 
+@pytest.mark.parametrize("readers", [0, 1, 2, 3])
+@pytest.mark.parametrize("blocks", [1, 2, 7, 300])
+def test_tags_of_launches(layer: Layer, blocks: int, readers: int) -> None:
+    """A replay counts itself, once, however many threads of how many blocks ask; 0 stands for all
+    threads of a block, by one. The count may be past 2^31, and starts again after 2^32."""
+    launches, unset = 3, 2**32 - 7
+    asks = slice(None) if readers == 0 else slice(readers)
+    for before in (None, 0, 5, 2**31, 2**32 - 2):
+        word = None if before is None else np.array([before << 32], dtype=np.uint64)
+        tags = np.full((launches, blocks, 64), unset, dtype=np.uint32)
+        layer.call("layer_tags", blocks, launches, readers, word, tags)
+        expected = [42] * 3 if before is None else [(before + 1 + n) % 2**32 for n in range(3)]
+        np.testing.assert_array_equal(tags[:, :, asks].max(axis=(1, 2)), expected)
+        np.testing.assert_array_equal(tags[:, :, asks].min(axis=(1, 2)), expected)
+        if readers:
+            assert (tags[:, :, readers:] == unset).all()
+        if word is not None:
+            assert int(word[0]) == ((before or 0) + launches) % 2**32 << 32
+
+
 def test_the_reference_product_is_associative() -> None:
     x = [(2, 3, 5, 7), (1, 4, 9, 16), (8, 6, 7, 5)]
     assert product(product(x[0], x[1]), x[2]) == product(x[0], product(x[1], x[2]))

@@ -216,7 +216,7 @@ struct Mover {
 
 template <int kWarp, typename T, bool kOwn>
 GP_KERNEL __launch_bounds__(kPipelineThreads, 1)
-    pipelined_kernel(Rows<T> rows, Published<std::int64_t> published, Plan plan) {
+    pipelined_kernel(Rows<T> rows, Published<std::int64_t> published, Plan plan, Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using Worker = Mover<kWarp, T, kOwn>;
@@ -229,7 +229,7 @@ GP_KERNEL __launch_bounds__(kPipelineThreads, 1)
   const int warp = W::index();
   const Worker worker{
       rows, plan, exchange, kept, elements + warp * Worker::kLength, flags + warp * Worker::kStrips * kWarp};
-  run_pipeline<kWarp, Count, kOnTheWay>(plan, published, exchange, worker);
+  run_pipeline<kWarp, Count, kOnTheWay>(plan, published, exchange, worker, overlap);
 }
 
 // Whether the elements are their own flags.
@@ -276,7 +276,7 @@ void pipelined_with(const Call& call, const Pipeline& shape) {
     plan.deal_to(grid.blocks);
     const Workspace workspace(call, 0, std::size_t(plan.items) * Published<std::int64_t>::kWords);
     launch_resident(kKernel, call, grid, rows_of<T>(call), Published<std::int64_t>{workspace.tagged(), workspace.tag()},
-                    plan);
+                    plan, Overlap{});
   };
   visit_width(call, [&]<int kWarp>() {
     const auto of_size = [&]<typename T>() {

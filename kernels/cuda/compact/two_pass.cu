@@ -33,7 +33,7 @@ GP_DEVICE bool keeps(const View2<const Flag>& flags, index_t col) {
 // offsets[s] becomes the number of kept elements before stretch s, *all that of the whole row.
 template <int kWarp, typename Flag>
 GP_KERNEL count_kernel(View2<const Flag> flags, std::int64_t* offsets, std::int64_t* all, Stretches stretches,
-                       std::uint32_t* finished) {
+                       std::uint32_t* finished, Overlap overlap) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Reduce = BlockReduce<kWarp, kCompactThreads, Count>;
   using Scan = BlockScan<kWarp, kCompactThreads, Count>;
@@ -42,6 +42,7 @@ GP_KERNEL count_kernel(View2<const Flag> flags, std::int64_t* offsets, std::int6
   __shared__ bool is_last;
   const int thread = threadIdx.x;
   const index_t begin = index_t(blockIdx.x) * stretches.length;
+  overlap.await_kernels_ahead();
   std::int64_t kept = 0;
   for (index_t col = begin + thread; col < begin + stretches.length; col += kCompactThreads) {
     kept += keeps(flags, col) ? 1 : 0;
@@ -99,15 +100,17 @@ GP_DEVICE void write_kept(const View2<const Flag>& flags, const std::int64_t* of
 
 template <int kWarp, typename Flag, typename T>
 GP_KERNEL compact_kernel(View2<const Flag> flags, View2<const T> in, T* out, index_t stride,
-                         const std::int64_t* offsets, Stretches stretches) {
+                         const std::int64_t* offsets, Stretches stretches, Overlap overlap) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
+  overlap.await_kernels_ahead();
   write_kept<kWarp>(flags, offsets, stretches, [&](index_t to, index_t col) { out[to * stride] = in(0, col); });
 }
 
 template <int kWarp, typename Flag>
 GP_KERNEL nonzero_kernel(View2<const Flag> flags, index_t* out, index_t stride, const std::int64_t* offsets,
-                         Stretches stretches) {
+                         Stretches stretches, Overlap overlap) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
+  overlap.await_kernels_ahead();
   write_kept<kWarp>(flags, offsets, stretches, [&](index_t to, index_t col) { out[to * stride] = col; });
 }
 
@@ -144,14 +147,14 @@ void two_pass(const Call& call) {
       if (call.op == OpCode::kCount) {
         const Workspace workspace(call, 0);
         launch(count_kernel<kWarp, Flag>, call, grid, flags, offsets, static_cast<std::int64_t*>(call.out.data),
-               stretches, workspace.counters());
+               stretches, workspace.counters(), Overlap{});
       } else if (call.op == OpCode::kNonzero) {
         launch(nonzero_kernel<kWarp, Flag>, call, grid, flags, static_cast<index_t*>(call.out.data),
-               call.out.col_stride, offsets, stretches);
+               call.out.col_stride, offsets, stretches, Overlap{});
       } else {
         visit_size(call.in.dtype, [&]<typename T>() {
           launch(compact_kernel<kWarp, Flag, T>, call, grid, flags, call.input<const T>(),
-                 static_cast<T*>(call.out.data), call.out.col_stride, offsets, stretches);
+                 static_cast<T*>(call.out.data), call.out.col_stride, offsets, stretches, Overlap{});
         });
       }
     });

@@ -169,7 +169,7 @@ struct ColumnStretch {
 template <int kWarp, typename Op>
 __launch_bounds__(kColumns.threads, 2)  // as in fold_rows_kernel
     GP_KERNEL fold_columns_kernel(View2<const typename Op::Input> in, Results<Op> out, ColumnGrid grid,
-                                  Published<Partial<Op>> published, std::uint32_t* begun) {
+                                  Published<Partial<Op>> published, std::uint32_t* begun, Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using Place = typename Partial<Op>::FarPlace;
@@ -178,8 +178,11 @@ __launch_bounds__(kColumns.threads, 2)  // as in fold_rows_kernel
   static_assert(kColumns.most_units <= kWarp * kWarp);
   __shared__ Tree sums;
   __shared__ bool is_last;
+  __shared__ BlockTag tag;
   const int thread = threadIdx.x, lane = W::lane(), warp = W::index() & (grid.warps - 1);
   const int units = int(grid.splits) << grid.parts.log2;
+  overlap.await_kernels_ahead();
+  if (units != 1 && thread == 0) tag.begin(published.launch);
   for (index_t item = blockIdx.x; item < grid.blocks * units; item += gridDim.x) {
     // Neighbouring blocks have neighbouring rows. There are few blocks where rows take several.
     const int unit = units == 1 ? 0 : int(std::uint32_t(item) / std::uint32_t(grid.blocks));
@@ -194,8 +197,11 @@ __launch_bounds__(kColumns.threads, 2)  // as in fold_rows_kernel
     const int shares = grid.shares >> grid.parts.log2 >> grid.warps.log2;
     const int first = ((part << grid.warps.log2) + warp) * shares;
     ColumnStretch<Op>{row, grid}.fold(sums, first, first + shares);
-    if (thread == 0) is_last = before == std::uint32_t(units - 1);
-    __syncthreads();  // every warp has its own
+    if (thread == 0) {
+      is_last = before == std::uint32_t(units - 1);
+      if (units != 1 && item == blockIdx.x) tag.end(published.launch);
+    }
+    __syncthreads();  // every warp has its own sum, and the tag
 #pragma unroll 1
     for (int width = 1; width < grid.warps; width *= 2) {
       if ((warp & (2 * width - 1)) == 0) sums.root().merge(sums.states[0][thread + width * kWarp]);
@@ -205,6 +211,7 @@ __launch_bounds__(kColumns.threads, 2)  // as in fold_rows_kernel
     if (units == 1) {
       if (writes) out.write(own, row.finish(sums.root()));
     } else {
+      published.tag = tag.of(published.launch);
       if (writes) published.publish(own * units + unit, sums.root());
       if (is_last) {
         for (index_t r = group * kWarp + warp; r < (group + 1) * kWarp && r < in.rows; r += grid.warps) {
@@ -261,13 +268,13 @@ void fold_columns(const Call& call, const Results<Op>& out, index_t length, Powe
   const index_t units = splits * grid.parts;
   const Grid launched = blocks_for(grid.blocks * units, kColumns.threads);
   if (units == 1) {
-    launch(fold_columns_kernel<kWarp, Op>, call, launched, in, out, grid, Published<Partial<Op>>{}, nullptr);
+    launch(fold_columns_kernel<kWarp, Op>, call, launched, in, out, grid, Published<Partial<Op>>{}, nullptr, Overlap{});
     return;
   }
   using Shared = Published<Partial<Op>>;
   const Workspace workspace(call, 0, std::size_t(call.rows * units) * Shared::kWords);
   launch(fold_columns_kernel<kWarp, Op>, call, launched, in, out, grid, Shared{workspace.tagged(), workspace.tag()},
-         workspace.counters());
+         workspace.counters(), Overlap{});
 }
 
 }  // namespace gp

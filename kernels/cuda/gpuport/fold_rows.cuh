@@ -7,6 +7,7 @@
 // time where the row allows it. The operator must commute.
 #pragma once
 
+#include "async.cuh"
 #include "block.cuh"
 #include "fold_columns.cuh"
 #include "fold_stretch.cuh"
@@ -34,9 +35,11 @@ inline constexpr index_t kFoldMostElements = index_t(1) << 31;
 static_assert(kFoldMostBlocks <= kCounters);  // one counter a row
 
 template <int kWarp, typename Op>
-GP_KERNEL fold_short_rows_kernel(View2<const typename Op::Input> in, Results<Op> out, PowerOfTwo lanes) {
+GP_KERNEL fold_short_rows_kernel(View2<const typename Op::Input> in, Results<Op> out, PowerOfTwo lanes,
+                                 Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
+  overlap.await_kernels_ahead();
   const int groups = kWarp >> lanes.log2, group = W::lane() >> lanes.log2, lane = W::lane() & (lanes - 1);
   for (index_t first = W::global_index() * groups; first < in.rows; first += W::global_count() * groups) {
     // The whole warp shuffles: a group past the last row takes that once more.
@@ -54,7 +57,7 @@ GP_KERNEL fold_short_rows_kernel(View2<const typename Op::Input> in, Results<Op>
 template <int kWarp, typename Op>
 __launch_bounds__(kFold.threads, 2)  // so many blocks keep the memory of a multiprocessor busy
     GP_KERNEL fold_rows_kernel(View2<const typename Op::Input> in, Results<Op> out, index_t splits, index_t length,
-                               Published<Partial<Op>> published, std::uint32_t* begun) {
+                               Published<Partial<Op>> published, std::uint32_t* begun, Overlap overlap) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Whole = Partial<Op, std::uint64_t>;
   using Parts = BlockReduce<kWarp, kFold.threads, MergePartials<Op>>;
@@ -62,7 +65,10 @@ __launch_bounds__(kFold.threads, 2)  // so many blocks keep the memory of a mult
   __shared__ typename Parts::Storage parts;
   __shared__ typename Wholes::Storage wholes;
   __shared__ bool is_last;
+  __shared__ BlockTag tag;
   const int thread = threadIdx.x;
+  overlap.await_kernels_ahead();
+  if (splits != 1 && thread == 0) tag.begin(published.launch);
   for (index_t item = blockIdx.x; item < in.rows * splits; item += gridDim.x) {
     // Divisions of 64 bits take a while, and one row or one block a row is the rule.
     const index_t row = splits == 1 ? item : in.rows == 1 ? 0 : item / splits;
@@ -73,13 +79,18 @@ __launch_bounds__(kFold.threads, 2)  // so many blocks keep the memory of a mult
     if (splits != 1 && thread == 0) before = fetch_add_relaxed(&begun[row], 1u);
     const RowStretch<Op> stretch(in, out.op, row, begin, end);
     const Partial<Op> part = stretch.fold(thread, kFold.threads);
-    if (thread == 0) is_last = before == std::uint32_t(splits - 1);
+    overlap.admit_next_kernel();  // memory has less to do from here on
+    if (thread == 0) {
+      is_last = before == std::uint32_t(splits - 1);
+      if (splits != 1 && item == blockIdx.x) tag.end(published.launch);
+    }
     const Partial<Op> sum = Parts::all_reduce(part, parts);
     if (splits == 1) {
       if (thread == 0) out.write(row, stretch.finish(sum));
     } else {
+      published.tag = tag.of(published.launch);
       if (thread == 0) published.publish(item, sum);
-      if (is_last) {  // written before the barrier in all_reduce
+      if (is_last) {  // written before the barrier in all_reduce, as is the tag
         auto whole = Whole::empty();
         for (index_t i = thread; i < splits; i += kFold.threads) {
           whole.merge(Whole::of(published.wait_for(published.at(row * splits + i)), std::uint32_t(i)));
@@ -128,7 +139,7 @@ void fold_rows(const Call& call, const Results<Op>& out) {
       }
     }
     launch(fold_short_rows_kernel<kWarp, Op>, call, groups_for(call.rows, lanes, kFold.short_row_threads), in, out,
-           lanes);
+           lanes, Overlap{});
     return;
   }
   const index_t splits_at_most = splits_of_row<typename Op::Input>(call);
@@ -143,13 +154,14 @@ void fold_rows(const Call& call, const Results<Op>& out) {
   const index_t splits = ceil_div(call.cols, stretch);
   const Grid grid = blocks_for(call.rows * splits, kFold.threads);
   if (splits == 1) {
-    launch(fold_rows_kernel<kWarp, Op>, call, grid, in, out, splits, stretch, Published<Partial<Op>>{}, nullptr);
+    launch(fold_rows_kernel<kWarp, Op>, call, grid, in, out, splits, stretch, Published<Partial<Op>>{}, nullptr,
+           Overlap{});
     return;
   }
   using Shared = Published<Partial<Op>>;
   const Workspace workspace(call, 0, std::size_t(call.rows * splits) * Shared::kWords);
   launch(fold_rows_kernel<kWarp, Op>, call, grid, in, out, splits, stretch, Shared{workspace.tagged(), workspace.tag()},
-         workspace.counters());
+         workspace.counters(), Overlap{});
 }
 
 }  // namespace gp

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "async.cuh"
 #include "call.hpp"
 #include "runtime.hpp"
 
@@ -33,19 +34,29 @@ void enqueue(void (*kernel)(Parameters...), const Call& call, const Grid& grid, 
   if (grid.blocks == 0) return;
   void* addresses[] = {static_cast<void*>(&values)...};
   const dim3 blocks(unsigned(grid.blocks)), threads { unsigned(grid.threads) };
-  cudaError_t status;
-  if constexpr (kResident) {
-    status =
-        cudaLaunchCooperativeKernel(launchable(kernel), blocks, threads, addresses, grid.shared_bytes, call.stream);
-  } else {
-    status = cudaLaunchKernel(launchable(kernel), blocks, threads, addresses, grid.shared_bytes, call.stream);
-  }
+  const auto launched = [&] {
+    if constexpr (kTarget == Target::kCuda && (std::is_same_v<Parameters, Overlap> || ...)) {
+      if (overlaps(launchable(kernel), call.device)) {
+        // A cast, because HIP on NVIDIA has a type of its own for the status.
+        return cudaError_t(enqueue_overlapped(launchable(kernel), blocks, threads, addresses, grid.shared_bytes,
+                                              call.stream, kResident));
+      }
+    }
+    if constexpr (kResident) {
+      return cudaLaunchCooperativeKernel(launchable(kernel), blocks, threads, addresses, grid.shared_bytes,
+                                         call.stream);
+    } else {
+      return cudaLaunchKernel(launchable(kernel), blocks, threads, addresses, grid.shared_bytes, call.stream);
+    }
+  };
+  const cudaError_t status = launched();
   if (status != cudaSuccess) fail_launch(status, call, grid);
 }
 
 }  // namespace detail
 
-// Enqueues the kernel on the call's stream. A grid of no blocks is no work, not an error.
+// Enqueues the kernel on the call's stream. A grid of no blocks is no work, not an error. A kernel that has an Overlap
+// may begin while the one ahead of it ends.
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), const Call& call, const Grid& grid, const Arguments&... arguments) {
   detail::enqueue<false, Parameters...>(kernel, call, grid, Parameters(arguments)...);

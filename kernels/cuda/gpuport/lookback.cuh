@@ -6,18 +6,66 @@
 // them combined in the order of the tiles.
 #pragma once
 
+#include "async.cuh"
 #include "memory.cuh"
 #include "ops.cuh"
+#include "runtime.hpp"
 #include "warp.cuh"
 
 namespace gp {
+
+namespace detail {
+
+// In a graph: the upper half of the word, which changes when every block has said that it knows it.
+GP_DEVICE const std::uint32_t* replays_before(const LaunchTag& launch) {
+  return reinterpret_cast<const std::uint32_t*>(launch.replays) + 1;
+}
+
+// By `readers` threads of every block: their shares add up to a carry into the upper half, which the last of them
+// brings about. Nobody waits for it.
+GP_DEVICE void knows_replays(const LaunchTag& launch, int reader, int readers) {
+  const std::uint32_t others = gridDim.x * readers - 1, share = ~std::uint32_t(0) / (others + 1);
+  const bool is_first = blockIdx.x == 0 && reader == 0;
+  fetch_add_relaxed(launch.replays, is_first ? (std::uint64_t(1) << 32) - std::uint64_t(others) * share : share);
+}
+
+}  // namespace detail
+
+// The tag of the launch, for one thread. Of every block so many call it, once each.
+GP_DEVICE std::uint32_t take_tag(const LaunchTag& launch, int reader, int readers) {
+  if (launch.replays == nullptr) return launch.tag;
+  const std::uint32_t tag = load_acquire(detail::replays_before(launch)) + 1;  // before the share is added
+  detail::knows_replays(launch, reader, readers);
+  return tag;
+}
+
+// The same for all threads of a block, in shared memory, without waiting for it: one thread calls begin(), then end(),
+// and after a barrier everyone has it.
+class BlockTag {
+ public:
+  GP_DEVICE void begin(const LaunchTag& launch) {
+    if (launch.replays != nullptr) copy_async(&replays_, detail::replays_before(launch));
+    end_copy_group();
+  }
+  GP_DEVICE void end(const LaunchTag& launch) const {
+    wait_for_copies<0>();
+    if (launch.replays != nullptr) detail::knows_replays(launch, 0, 1);
+  }
+  GP_DEVICE std::uint32_t of(const LaunchTag& launch) const {
+    return launch.replays == nullptr ? launch.tag : replays_ + 1;
+  }
+
+ private:
+  std::uint32_t replays_;
+};
 
 template <typename State>
 struct Published {
   static constexpr int kWords = (sizeof(State) + 3) / 4;
   using Slot = Words<kWords>;
   std::uint64_t* words;  // kWords for each slot
-  std::uint32_t tag;
+  LaunchTag launch;
+  std::uint32_t tag = 0;  // set from the launch's by who publishes or reads
 
   GP_DEVICE void publish(index_t slot, const State& state) const {
     std::uint32_t halves[kWords] = {};

@@ -121,10 +121,16 @@ GP_DEVICE std::uint32_t fetch_add(std::uint32_t* address, std::uint32_t value) {
 }
 
 // The same without order: for tickets, which promise nothing about other memory.
-GP_DEVICE std::uint32_t fetch_add_relaxed(std::uint32_t* address, std::uint32_t value) {
+template <typename T>
+GP_DEVICE T fetch_add_relaxed(T* address, T value) {
+  static_assert(std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>);
 #if defined(GP_TARGET_CUDA)
-  std::uint32_t before;
-  asm volatile("atom.add.relaxed.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(address), "r"(value) : "memory");
+  T before;
+  if constexpr (sizeof(T) == 4) {
+    asm volatile("atom.add.relaxed.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(address), "r"(value) : "memory");
+  } else {
+    asm volatile("atom.add.relaxed.gpu.u64 %0, [%1], %2;" : "=l"(before) : "l"(address), "l"(value) : "memory");
+  }
   return before;
 #elif defined(GP_TARGET_AMD)
   return __hip_atomic_fetch_add(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);

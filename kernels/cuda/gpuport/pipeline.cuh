@@ -119,11 +119,19 @@ GP_DEVICE typename Op::State before_part(Exchange<typename Op::State>& exchange,
   return W::shuffle(before, 0);
 }
 
+// The launch's tag for a whole warp, one of the two that are not workers.
+template <int kWarp>
+GP_DEVICE std::uint32_t tag_of_service(const LaunchTag& launch, int warp) {
+  using W = Warp<kWarp>;
+  return W::shuffle(W::lane() == 0 ? take_tag(launch, warp, kServiceWarps) : 0u, 0);
+}
+
 // Combines the warps' totals of each tile and publishes it.
 template <int kWarp, typename Op>
-GP_DEVICE void publish_tiles(const Plan& plan, const Published<typename Op::State>& published,
+GP_DEVICE void publish_tiles(const Plan& plan, Published<typename Op::State> published,
                              Exchange<typename Op::State>& exchange) {
   using W = Warp<kWarp>;
+  published.tag = tag_of_service<kWarp>(published.launch, 0);
   using State = typename Op::State;
   const int lane = W::lane(), warps = plan.warps;
   Walk walk = plan.begin();
@@ -140,9 +148,10 @@ GP_DEVICE void publish_tiles(const Plan& plan, const Published<typename Op::Stat
 
 // Combines the tiles of the row before each tile.
 template <int kWarp, typename Op>
-GP_DEVICE void look_back(const Plan& plan, const Published<typename Op::State>& published,
+GP_DEVICE void look_back(const Plan& plan, Published<typename Op::State> published,
                          Exchange<typename Op::State>& exchange) {
   using State = typename Op::State;
+  published.tag = tag_of_service<kWarp>(published.launch, 1);
   Walk walk = plan.begin();
   // At least the multiprocessors of a device and a group: so many are left when a block comes to its next tile.
   using Fold = RunningFold<kWarp, Op, 192>;
@@ -195,7 +204,7 @@ GP_DEVICE void run_worker(const Plan& plan, Worker worker) {
 // The whole of a kernel, after the check of the width.
 template <int kWarp, typename Op, int kOnTheWay, typename Worker>
 GP_DEVICE void run_pipeline(const Plan& plan, const Published<typename Op::State>& published,
-                            Exchange<typename Op::State>& exchange, Worker worker) {
+                            Exchange<typename Op::State>& exchange, Worker worker, Overlap overlap) {
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < plan.stages; ++stage) {
       exchange.totals[stage].init(plan.warps);
@@ -204,6 +213,8 @@ GP_DEVICE void run_pipeline(const Plan& plan, const Published<typename Op::State
     }
   }
   __syncthreads();  // the signals are ready; from here on each warp waits for what it needs alone
+  overlap.admit_next_kernel();
+  overlap.await_kernels_ahead();
   const int warp = Warp<kWarp>::index();
   if (warp == plan.warps) return publish_tiles<kWarp, Op>(plan, published, exchange);
   if (warp == plan.warps + 1) return look_back<kWarp, Op>(plan, published, exchange);

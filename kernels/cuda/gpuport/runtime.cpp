@@ -3,13 +3,19 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
+
+struct CUuserObject_st;  // cudaUserObject_t points to it; older HIP has neither
 
 namespace gp {
 
@@ -49,11 +55,22 @@ struct Residents {
 // The per-thread default stream is one handle for many streams, so the thread belongs to the key.
 using BufferKey = std::tuple<int, cudaStream_t, std::thread::id>;
 
+struct GraphMemory {
+  int device;
+  void* address;
+  std::size_t tagged, capacity;  // words; bytes of data
+};
+// By the number of the capture, which no other has.
+using CaptureKey = std::pair<unsigned long long, BufferKey>;
+constexpr std::size_t kLeastGraphWords = 4096, kLeastGraphBytes = 1 << 16;  // so that few calls need more
+
 // What calls share. Never destroyed: calls may come late, and the driver may be gone before static destructors run.
 struct Shared {
-  std::mutex residents_mutex, buffers_mutex;
+  std::mutex residents_mutex, buffers_mutex, graphs_mutex;
   std::vector<Residents> residents;
   std::map<BufferKey, std::unique_ptr<WorkspaceBuffer>> buffers;
+  std::map<CaptureKey, GraphMemory> captured;
+  std::vector<GraphMemory> spare;
 };
 Shared* shared = new Shared;
 
@@ -86,6 +103,30 @@ index_t resident_blocks(const void* kernel, const Call& call, int threads, std::
   return blocks;
 }
 
+bool overlaps(const void* kernel, int device) {
+  enum : std::int8_t { kUnknown, kNo, kYes };
+  constexpr int kLeastDriver = 12030, kLeastCode = 90;
+  static const bool is_off = [] {
+    const char* const wish = std::getenv("GPUPORT_OVERLAP");
+    return wish != nullptr && std::strcmp(wish, "0") == 0;
+  }();
+  if (is_off) return false;
+  // All kernels of a module are compiled for the same devices, so the first one that is asked about stands for all.
+  static std::atomic<std::int8_t> known[64];
+  const bool is_kept = device >= 0 && device < int(std::size(known));
+  if (is_kept && known[device] != kUnknown) return known[device] == kYes;
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess) {
+    (void)cudaGetLastError();  // the launch will say what is wrong
+    return false;
+  }
+  int driver = 0;
+  check(cudaDriverGetVersion(&driver), "reading the driver's version");
+  const bool answer = driver >= kLeastDriver && attributes.ptxVersion >= kLeastCode;
+  if (is_kept) known[device] = answer ? kYes : kNo;
+  return answer;
+}
+
 int device_attribute(cudaDeviceAttr attribute, int device) {
   int value = 0;
   check(cudaDeviceGetAttribute(&value, attribute, device), "reading a device attribute");
@@ -109,11 +150,19 @@ DeviceScope::~DeviceScope() {
 
 namespace {
 
+// Counters, the number of replays, tagged words, data.
 constexpr std::size_t kCounterBytes = std::size_t(kCounters) * sizeof(std::uint32_t);
+constexpr std::size_t kHeaderBytes = kCounterBytes + 2 * sizeof(std::uint64_t);
+
+std::size_t cleared_bytes(std::size_t tagged) { return kHeaderBytes + tagged * sizeof(std::uint64_t); }
+
+BufferKey key_of(int device, cudaStream_t stream) {
+  const bool per_thread = stream == cudaStreamPerThread;
+  return {device, stream, per_thread ? std::this_thread::get_id() : std::thread::id()};
+}
 
 WorkspaceBuffer& buffer_of(int device, cudaStream_t stream) {
-  const bool per_thread = stream == cudaStreamPerThread;
-  const BufferKey key{device, stream, per_thread ? std::this_thread::get_id() : std::thread::id()};
+  const BufferKey key = key_of(device, stream);
   // A thread mostly stays on one stream. Buffers are never destroyed, so what it remembers holds, until it is forked.
   thread_local BufferKey last_key;
   thread_local WorkspaceBuffer* last = nullptr;
@@ -128,9 +177,7 @@ WorkspaceBuffer& buffer_of(int device, cudaStream_t stream) {
   return *buffer;
 }
 
-std::size_t cleared_bytes(std::size_t tagged) { return kCounterBytes + tagged * sizeof(std::uint64_t); }
-
-// Counters, tagged words, data. Stream-ordered, so nothing waits.
+// Stream-ordered, so nothing waits.
 void* allocate_cleared(std::size_t tagged, std::size_t bytes, cudaStream_t stream) {
   void* memory = nullptr;
   check(cudaMallocAsync(&memory, cleared_bytes(tagged) + bytes, stream), "allocating temporary storage");
@@ -140,15 +187,104 @@ void* allocate_cleared(std::size_t tagged, std::size_t bytes, cudaStream_t strea
   return memory;
 }
 
+// What is not allowed while any stream is being captured is allowed while this lives, on streams that are not.
+class BesideCapture {
+ public:
+  BesideCapture() {
+    check(cudaThreadExchangeStreamCaptureMode(&mode_), "allocating beside a capture");
+    const cudaError_t status = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    if (status != cudaSuccess) (void)cudaThreadExchangeStreamCaptureMode(&mode_);
+    check(status, "creating a stream");
+  }
+  ~BesideCapture() {
+    (void)cudaStreamDestroy(stream_);
+    (void)cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
+  BesideCapture(const BesideCapture&) = delete;
+  BesideCapture& operator=(const BesideCapture&) = delete;
+
+  // Cleared when it returns. Memory that a graph has given back is taken before more is allocated.
+  GraphMemory take(int device, std::size_t tagged, std::size_t bytes) {
+    GraphMemory memory{device, nullptr, tagged, bytes};
+    {
+      const std::lock_guard<std::mutex> lock(shared->graphs_mutex);
+      auto& spare = shared->spare;
+      const auto fits = std::find_if(spare.begin(), spare.end(), [&](const GraphMemory& each) {
+        return each.device == device && each.tagged >= tagged && each.capacity >= bytes;
+      });
+      if (fits != spare.end()) {
+        memory = *fits;
+        spare.erase(fits);
+      }
+    }
+    if (memory.address == nullptr) {
+      check(cudaMallocAsync(&memory.address, cleared_bytes(tagged) + bytes, stream_), "allocating temporary storage");
+    }
+    try {
+      check(cudaMemsetAsync(memory.address, 0, cleared_bytes(memory.tagged), stream_), "clearing temporary storage");
+      check(cudaStreamSynchronize(stream_), "clearing temporary storage");
+    } catch (...) {
+      (void)cudaFreeAsync(memory.address, stream_);
+      throw;
+    }
+    return memory;
+  }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+  cudaStream_t stream_ = nullptr;
+};
+
+// By the runtime, when the last graph that has the memory is gone; it may make no calls of the runtime.
+void give_back(void* owned) {
+  const std::unique_ptr<GraphMemory> memory(static_cast<GraphMemory*>(owned));
+  const std::lock_guard<std::mutex> lock(shared->graphs_mutex);
+  shared->spare.push_back(*memory);
+  std::erase_if(shared->captured, [&](const auto& entry) { return entry.second.address == memory->address; });
+}
+
+// Storage for what is captured from the stream: of the graph, and the same for all its launches from that stream, which
+// follow each other. False where the runtime has nothing that ends with a graph (HIP 5.2); a template, because it lacks
+// the names as well.
+template <typename Stream, typename Object = CUuserObject_st*>
+bool of_graph(int device, Stream stream, std::size_t tagged, std::size_t bytes, GraphMemory& memory) {
+  if constexpr (kTarget == Target::kCuda) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long capture = 0;
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamGetCaptureInfo(stream, &status, &capture, &graph), "asking for the graph that is being captured");
+    const CaptureKey key{capture, key_of(device, stream)};
+    {
+      const std::lock_guard<std::mutex> lock(shared->graphs_mutex);
+      const auto known = shared->captured.find(key);
+      if (known != shared->captured.end() && known->second.tagged >= tagged && known->second.capacity >= bytes) {
+        memory = known->second;
+        return true;
+      }
+    }
+    memory = BesideCapture().take(device, std::max(tagged, kLeastGraphWords), std::max(bytes, kLeastGraphBytes));
+    constexpr unsigned kNoDestructorSync = 1, kMove = 1;  // the only flags that there are
+    Object object = nullptr;
+    auto owned = std::make_unique<GraphMemory>(memory);
+    check(cudaUserObjectCreate(&object, owned.get(), give_back, 1, kNoDestructorSync), "owning temporary storage");
+    (void)owned.release();
+    const cudaError_t retained = cudaGraphRetainUserObject(graph, object, 1, kMove);
+    if (retained != cudaSuccess) (void)cudaUserObjectRelease(object, 1);
+    check(retained, "owning temporary storage");
+    const std::lock_guard<std::mutex> lock(shared->graphs_mutex);
+    shared->captured[key] = memory;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : stream_(call.stream) {
   tagged = (tagged + 1) / 2 * 2;  // the data keep an alignment of 16 bytes
   void* memory = nullptr;
-  if (is_capturing(stream_)) {
-    owned_ = true;  // and cleared by each replay: the first tag is right for all of them
-    memory = allocate_cleared(tagged, bytes, stream_);
-  } else {
+  GraphMemory of_its_graph{};
+  if (!is_capturing(stream_)) {
     WorkspaceBuffer& buffer = buffer_of(call.device, call.stream);
     std::unique_lock<std::mutex> lock(buffer.mutex);
     if (buffer.memory == nullptr || buffer.capacity < bytes || buffer.tagged < tagged) {
@@ -165,13 +301,20 @@ Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : 
       buffer.tag = 0;
     }
     memory = buffer.memory;
-    if (tagged != 0) tag_ = ++buffer.tag;
+    if (tagged != 0) tag_.tag = ++buffer.tag;
     tagged = buffer.tagged;
     lock.release();  // the destructor gives it back
     buffer_ = &buffer;
+  } else if (of_graph(call.device, stream_, tagged, bytes, of_its_graph)) {
+    memory = of_its_graph.address;
+    tagged = of_its_graph.tagged;
+    tag_.replays = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory) + kCounterBytes);
+  } else {
+    owned_ = true;  // and cleared by each replay: the first tag is right for all of them
+    memory = allocate_cleared(tagged, bytes, stream_);
   }
   counters_ = static_cast<std::uint32_t*>(memory);
-  tagged_ = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory) + kCounterBytes);
+  tagged_ = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory) + kHeaderBytes);
   data_ = tagged_ + tagged;
 }
 

@@ -21,6 +21,11 @@ struct Grid {
 [[noreturn]] void fail_launch(cudaError_t status, const Call& call, const Grid& grid);
 index_t resident_blocks(const void* kernel, const Call& call, int threads, std::size_t shared_bytes);  // see launch.cuh
 
+// Whether the code that the device runs of a kernel with an Overlap waits for the kernels ahead of it, and the driver
+// takes such launches, into graphs as well. GPUPORT_OVERLAP=0 in the environment of a process has kernels follow each
+// other, to see what that takes.
+bool overlaps(const void* kernel, int device);
+
 int device_attribute(cudaDeviceAttr attribute, int device);
 bool is_capturing(cudaStream_t stream);
 
@@ -38,9 +43,18 @@ class DeviceScope {
 
 inline constexpr index_t kCounters = 4096;
 
+// What a launch marks the words with that its blocks publish to each other. The host numbers launches; in a graph,
+// which replays them with the same parameters, the upper half of the word at `replays` is the number of those before.
+struct LaunchTag {
+  std::uint32_t tag;
+  std::uint64_t* replays;  // null where the host has numbered the launch
+};
+
 // Temporary storage for the launches of one call. Each stream of each device keeps one buffer, which grows and is
-// reused; the lock keeps two host threads from interleaving their launches on it. While a stream is being captured the
-// storage is allocated, cleared and freed by the graph itself, so replays share nothing with eager calls.
+// reused; the lock keeps two host threads from interleaving their launches on it. The calls that one graph captures
+// from a stream share a buffer of the graph's own, which goes back when the graph does: replays share nothing with
+// eager calls, and need nothing cleared. Where the runtime cannot say when that is (AMD), each call allocates, clears
+// and frees its storage by nodes of the graph.
 struct WorkspaceBuffer;
 class Workspace {
  public:
@@ -56,10 +70,10 @@ class Workspace {
   }
   // kCounters words that are zero when the launch starts; a kernel leaves them zero.
   std::uint32_t* counters() const { return counters_; }
-  // Words whose upper half is not tag() when the launch starts. Kernels write them with tag() in the upper half only,
-  // so what earlier launches left needs no clearing.
+  // Words whose upper half is not the tag when the launch starts. Kernels write them with the tag in the upper half
+  // only, so what earlier launches left needs no clearing.
   std::uint64_t* tagged() const { return tagged_; }
-  std::uint32_t tag() const { return tag_; }
+  LaunchTag tag() const { return tag_; }
 
  private:
   cudaStream_t stream_;
@@ -67,7 +81,7 @@ class Workspace {
   WorkspaceBuffer* buffer_ = nullptr;  // locked, unless owned
   std::uint32_t* counters_ = nullptr;
   std::uint64_t* tagged_ = nullptr;
-  std::uint32_t tag_ = 1;
+  LaunchTag tag_ = {1, nullptr};
   void* data_ = nullptr;
 };
 

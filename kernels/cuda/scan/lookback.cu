@@ -62,16 +62,19 @@ GP_DEVICE typename Op::State look_back(const Tiles<typename Op::State>& tiles, i
 template <int kWarp, typename Op>
 GP_KERNEL __launch_bounds__(kLookbackMostThreads, 1)
     lookback_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out, bool packs_in, bool packs_out,
-                    Tiles<typename Op::State> tiles, bool inclusive, Op op) {
+                    Tiles<typename Op::State> tiles, bool inclusive, Op op, Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using State = typename Op::State;
   using Part = WarpPart<kWarp, Op, kLookbackStrips>;
   __shared__ std::uint32_t taken;
+  __shared__ BlockTag tag;
   __shared__ State bases[kLookbackMostThreads / kWarp];
   // Tiles are taken in order, so the tiles that this one waits for are running or done, whatever the order of the
   // blocks.
+  overlap.await_kernels_ahead();
   if (threadIdx.x == 0) {
+    tag.begin(tiles.published.launch);
     taken = fetch_add_relaxed(tiles.ticket, 1u);
     if (taken == gridDim.x - 1) *tiles.ticket = 0;  // as the next launch expects it
   }
@@ -82,9 +85,12 @@ GP_KERNEL __launch_bounds__(kLookbackMostThreads, 1)
 
   Part part{op, Part::left_of(in.cols, begin)};
   part.load(&in(row, begin), in.col_stride, packs_in);
+  overlap.admit_next_kernel();  // memory has less to do from here on
   const State of_part = part.scan();
   if (W::lane() == 0) bases[W::index()] = of_part;
-  __syncthreads();  // the totals of every warp are there
+  if (threadIdx.x == 0) tag.end(tiles.published.launch);
+  __syncthreads();  // the totals of every warp are there, and the tag
+  tiles.published.tag = tag.of(tiles.published.launch);
   if (W::index() == 0) {
     const State through = W::template inclusive_scan<Op>(W::lane() < warps ? bases[W::lane()] : Op::identity());
     State before = Op::identity();
@@ -114,7 +120,7 @@ void lookback_with(const Call& original, int threads) {
     tiles.published = {workspace.tagged(), workspace.tag()};
     tiles.ticket = workspace.counters();
     launch(lookback_kernel<kWarp, Op>, call, blocks_for(items, threads), in, out, packable_rows(in), packable_rows(out),
-           tiles, is_inclusive(original), operator_of<Op>(original));
+           tiles, is_inclusive(original), operator_of<Op>(original), Overlap{});
   });
 }
 

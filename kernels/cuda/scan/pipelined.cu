@@ -127,7 +127,7 @@ struct Scanner {
 template <int kWarp, typename Op>
 GP_KERNEL __launch_bounds__(kPipelineThreads, 1)
     pipelined_kernel(View2<const typename Op::Input> in, View2<typename Op::Result> out, bool packs_in, bool packs_out,
-                     Published<typename Op::State> published, Plan plan, bool inclusive) {
+                     Published<typename Op::State> published, Plan plan, bool inclusive, Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using Worker = Scanner<kWarp, Op>;
@@ -143,7 +143,7 @@ GP_KERNEL __launch_bounds__(kPipelineThreads, 1)
       exchange,
       reinterpret_cast<typename Worker::Items*>(ring) + W::index() * Worker::Part::kStrips * kWarp + W::lane(),
       std::uint32_t(W::index() * Worker::Part::kLength)};
-  run_pipeline<kWarp, Op, Shape<typename Op::State>::kOnTheWay>(plan, published, exchange, worker);
+  run_pipeline<kWarp, Op, Shape<typename Op::State>::kOnTheWay>(plan, published, exchange, worker, overlap);
 }
 
 void pipelined(const Call& original) {
@@ -163,7 +163,7 @@ void pipelined(const Call& original) {
     const auto out = call.output<typename Op::Result>();
     const Workspace workspace(call, 0, std::size_t(plan.items) * Published<State>::kWords);
     launch_resident(pipelined_kernel<kWarp, Op>, call, grid, in, out, packable_rows(in), packable_rows(out),
-                    Published<State>{workspace.tagged(), workspace.tag()}, plan, is_inclusive(original));
+                    Published<State>{workspace.tagged(), workspace.tag()}, plan, is_inclusive(original), Overlap{});
   });
 }
 

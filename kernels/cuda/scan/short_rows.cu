@@ -44,13 +44,14 @@ GP_DEVICE bool rows_are_closer(index_t row_stride, index_t col_stride) {
 
 template <int kWarp, typename A>
 GP_KERNEL short_rows_kernel(AnyView2 in, void* out, DType out_dtype, index_t out_row_stride, index_t out_col_stride,
-                            bool inclusive) {
+                            bool inclusive, Overlap overlap) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Row = Warp<kWarp, kShortLanes>;
   using Op = Sum<A, A>;
   using Tile = ShortTile<A>;
   __shared__ Tile tile;
   A* const items = tile.items[Row::index()];
+  overlap.await_kernels_ahead();
   for (index_t first = index_t(blockIdx.x) * kShortRows; first < in.rows; first += index_t(gridDim.x) * kShortRows) {
     const int rows = int(in.rows - first < kShortRows ? in.rows - first : kShortRows);
     const bool exists = Row::index() < rows;
@@ -97,7 +98,7 @@ void short_rows(const Call& original) {
   const Call call = as_sum(original);
   const auto scan_rows = [&]<int kWarp, typename A>() {
     launch(short_rows_kernel<kWarp, A>, call, groups_for(call.rows, kShortLanes, kShortThreads), any_input(call),
-           call.out.data, call.out.dtype, call.out.row_stride, call.out.col_stride, is_inclusive(original));
+           call.out.data, call.out.dtype, call.out.row_stride, call.out.col_stride, is_inclusive(original), Overlap{});
   };
   visit_width(call, [&]<int kWarp>() {
     const DType in = call.in.dtype, to = call.out.dtype;

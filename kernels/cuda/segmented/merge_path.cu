@@ -49,7 +49,7 @@ GP_DEVICE void join_blocks(const Published<Edge<Op>>& edges, int blocks, const R
 template <int kWarp, typename Op>
 __launch_bounds__(kPolicy.threads, kPolicy.resident) GP_KERNEL
     merge_path_kernel(Segments<Op> segments, Published<Edge<Op>> edges, std::uint32_t* begun, index_t part_items,
-                      double ends_per_item) {
+                      double ends_per_item, Overlap overlap) {
   using W = Warp<kWarp>;
   using Half = Warp<kWarp, kWarp / 2>;
   using Part = PartFold<kWarp, Op>;
@@ -58,14 +58,22 @@ __launch_bounds__(kPolicy.threads, kPolicy.resident) GP_KERNEL
   __shared__ typename Part::Storage storage[kWarps];
   __shared__ typename BlockScan<kWarp, kPolicy.threads, Carry<Op>>::Storage scan;
   __shared__ bool is_last;
-  // Early, so that the answer comes while the elements do.
-  if (threadIdx.x == 0) is_last = fetch_add_relaxed(begun, 1u) == gridDim.x - 1;
+  __shared__ BlockTag tag;
+  overlap.admit_next_kernel();
+  overlap.await_kernels_ahead();
+  // Early, so that the answers come while the elements do.
+  if (threadIdx.x == 0) {
+    tag.begin(edges.launch);
+    is_last = fetch_add_relaxed(begun, 1u) == gridDim.x - 1;
+  }
   // One half of the warp finds where its part begins, the other where it ends.
   const index_t bound = W::global_index() + W::lane() / Half::kLanes;
   const Place found = find<Half>(segments, bound * part_items, ends_per_item, Part::kStep);
   const Place from = W::shuffle(found, 0), to = W::shuffle(found, Half::kLanes);
   Part(segments, from, to, storage[W::index()]).run();
-  __syncthreads();  // the edges of all warps are there
+  if (threadIdx.x == 0) tag.end(edges.launch);
+  __syncthreads();  // the edges of all warps and the tag are there
+  edges.tag = tag.of(edges.launch);
   if (W::index() == 0) {
     const Edge<Op> edge = join<W>(W::lane() < kWarps ? storage[W::lane()].edge : Edge<Op>::none(), segments.out);
     if (W::lane() == 0) edges.publish(blockIdx.x, edge);
@@ -95,7 +103,7 @@ void merge_path(const Call& call) {
     using Shared = Published<Edge<Op>>;
     const Workspace workspace(call, 0, std::size_t(blocks) * Shared::kWords);
     launch(merge_path_kernel<kWarp, Op>, call, blocks_for(blocks, kPolicy.threads), segments,
-           Shared{workspace.tagged(), workspace.tag()}, workspace.counters(), part_items, ends_per_item);
+           Shared{workspace.tagged(), workspace.tag()}, workspace.counters(), part_items, ends_per_item, Overlap{});
   });
 }
 

@@ -99,12 +99,13 @@ GP_DEVICE MaxSum<A> merge_in_order(const MaxSum<A>* first, int count, index_t st
 
 template <int kWarp, typename T>
 __launch_bounds__(kColumnsPolicy.threads, sizeof(T) == 8 ? 1 : 2) GP_KERNEL
-    columns_kernel(Rows<T> rows, MaxSum<Accum<T>>* states, ColumnsShape shape, Phase phase) {
+    columns_kernel(Rows<T> rows, MaxSum<Accum<T>>* states, ColumnsShape shape, Phase phase, Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using A = Accum<T>;
   __shared__ MaxSum<A> own[kColumnsPolicy.threads];
   const int thread = threadIdx.x, warp = W::index() & (shape.warps - 1);
+  overlap.await_kernels_ahead();
   const index_t together = kColumnsPolicy.threads / kWarp / shape.warps;
   for (index_t item = blockIdx.x; item < shape.blocks * shape.splits; item += gridDim.x) {
     // Neighbouring blocks have neighbouring rows.
@@ -149,12 +150,12 @@ void launch_columns(const Call& call) {
   const Grid grid = blocks_for(shape.blocks * shape.splits, kColumnsPolicy.threads);
   using State = MaxSum<Accum<T>>;
   if (shape.splits == 1) {
-    launch(kernel, call, grid, rows_of<T>(call), static_cast<State*>(nullptr), shape, Phase::kWhole);
+    launch(kernel, call, grid, rows_of<T>(call), static_cast<State*>(nullptr), shape, Phase::kWhole, Overlap{});
     return;
   }
   const Workspace workspace(call, std::size_t(call.rows * shape.splits) * sizeof(State));
   for (const Phase phase : {Phase::kStates, Phase::kResults}) {
-    launch(kernel, call, grid, rows_of<T>(call), workspace.data<State>(), shape, phase);
+    launch(kernel, call, grid, rows_of<T>(call), workspace.data<State>(), shape, phase, Overlap{});
   }
 }
 

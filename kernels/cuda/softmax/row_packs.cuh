@@ -39,6 +39,8 @@ struct RowSpan {
     packs = (cols - head) / kItems;
     if constexpr (kEdges) tail = int(cols - head - packs * kItems);
   }
+  // Has the row's packs on their way to the L2 cache. By one thread.
+  GP_DEVICE void prefetch() const { Overlap::prefetch(start + head, packs); }
   GP_DEVICE index_t col_of(index_t pack) const { return head + pack * kItems; }
   GP_DEVICE int edges() const { return head + tail; }
   GP_DEVICE index_t col_of_edge(int edge) const { return edge < head ? edge : edge + packs * kItems; }

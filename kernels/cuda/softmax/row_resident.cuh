@@ -16,13 +16,15 @@ inline constexpr int kPassing = 3;
 // earlier kernel left there, and does so while the blocks tell each other their states.
 template <int kWarp, typename T, int kHeldTiles>
 GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
-    resident_rows_kernel(Rows<T> rows, TileShape shape, RingShape ring_shape, Published<MaxSum<Accum<T>>> published) {
+    resident_rows_kernel(Rows<T> rows, TileShape shape, RingShape ring_shape, Published<MaxSum<Accum<T>>> published,
+                         Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using A = Accum<T>;
   extern __shared__ __align__(16) unsigned char stage_bytes[];
   __shared__ MaxSum<A> warp_states[kMostThreads<T> / kWarp];
   __shared__ MaxSum<A> row_state;
+  __shared__ BlockTag tag;
   const TileRing<kWarp, T> ring(reinterpret_cast<PackOf<T>*>(stage_bytes), shape);
   const int warps = ring_shape.workers / kWarp, stages = ring_shape.stages, kept = stages - kPassing;
   const int blocks = gridDim.x;
@@ -32,6 +34,9 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
   const int first_passing = kept + kHeldTiles;
   const auto tile_of = [&](int w) { return int(blockIdx.x) + w * blocks; };
 
+  overlap.admit_next_kernel();
+  overlap.await_kernels_ahead();
+  if (threadIdx.x == 0) tag.begin(published.launch);
   for (index_t row = 0; row < rows.count(); ++row) {
     const RowSpan<T> span = ring.span_of(rows, row);
     // A group of copies, empty where there is no tile.
@@ -79,8 +84,10 @@ GP_KERNEL __launch_bounds__(kMostThreads<T>, 1)
 
     state = merge_lanes<W>(state);
     if (W::lane() == 0) warp_states[W::index()] = state;
-    __syncthreads();  // the states of every warp are there
+    if (threadIdx.x == 0 && row == 0) tag.end(published.launch);
+    __syncthreads();  // the states of every warp are there, and the tag
     if (W::index() == 0) {
+      published.tag = tag.of(published.launch);
       state = merge_lanes<W>(W::lane() < warps ? warp_states[W::lane()] : MaxSum<A>::empty());
       if (W::lane() == 0 && count > 0) published.publish(row * publishers + blockIdx.x, state);
       state = gather<kWarp>(published, row * publishers, publishers);

@@ -31,15 +31,24 @@ struct RowWorker {
   const TileRing<kWarp, T, kEdges>& ring;
   const CachePolicy policy;
   RowExchange<A, kMostThreads<T> / kWarp>& exchange;
+  // The thread's elements of the edges come with the packs of their tiles: of the tile that was filled last, of the one
+  // before, and how many of them are yet to be summed.
+  A edge = A(0), edge_before = A(0);
+  int filled = 0;
+  static_assert(kOnTheWay == 1);
 
-  GP_DEVICE void fill(const Walk& walk) const {
-    ring.fetch(ring.span_of(rows, walk.row), walk.tile, walk.stage, policy);
+  GP_DEVICE void fill(const Walk& walk) {
+    const auto span = ring.span_of(rows, walk.row);
+    ring.fetch(span, walk.tile, walk.stage, policy);
+    edge_before = edge;
+    edge = ring.edge(span, ring.edge_col(span, walk.tile));
+    ++filled;
   }
 
-  GP_DEVICE void sum(const Walk& walk) const {
-    const auto span = ring.span_of(rows, walk.row);
-    auto values = ring.read(span, walk.tile, walk.stage);
-    const A edge = ring.edge(span, ring.edge_col(span, walk.tile));
+  GP_DEVICE void sum(const Walk& walk) {
+    auto values = ring.read(ring.span_of(rows, walk.row), walk.tile, walk.stage);
+    const A edge = filled > kOnTheWay ? edge_before : this->edge;
+    --filled;
     const A max = W::template all_reduce<Greatest<A>>(Greatest<A>::combine(values.greatest(), edge));
     const A pivot = pivot_of(max);
     const A sum = W::template all_reduce<Sum<A, A>>(values.weigh(pivot) + weight_in_sum(edge - pivot));
@@ -58,18 +67,19 @@ struct RowWorker {
     } else {
       const auto span = ring.span_of(rows, walk.row);
       const index_t edge_col = ring.edge_col(span, walk.tile);
+      const A own_edge = ring.edge(span, edge_col);  // on its way while the packs are written
       with_result(rows, state, [&](const auto& result) {
         ring.write_staged(rows, walk.row, span, walk.tile, walk.stage, result);
-        if (edge_col >= 0) rows.out(walk.row, edge_col) = T(result(A(span.start[edge_col])));
+        if (edge_col >= 0) rows.out(walk.row, edge_col) = T(result(own_edge));
       });
     }
   }
 };
 
 template <int kWarp, typename A, int kWarps>
-GP_DEVICE void publish_states(const Plan& plan, const Published<MaxSum<A>>& published,
-                              RowExchange<A, kWarps>& exchange) {
+GP_DEVICE void publish_states(const Plan& plan, Published<MaxSum<A>> published, RowExchange<A, kWarps>& exchange) {
   using W = Warp<kWarp>;
+  published.tag = tag_of_service<kWarp>(published.launch, 0);
   Walk walk = plan.begin();
   for (int left = plan.count(); left > 0; --left, plan.advance(walk)) {
     exchange.summed[walk.stage].wait(walk.round);
@@ -81,7 +91,8 @@ GP_DEVICE void publish_states(const Plan& plan, const Published<MaxSum<A>>& publ
 }
 
 template <int kWarp, typename A, int kWarps>
-GP_DEVICE void gather_rows(const Plan& plan, const Published<MaxSum<A>>& published, RowExchange<A, kWarps>& exchange) {
+GP_DEVICE void gather_rows(const Plan& plan, Published<MaxSum<A>> published, RowExchange<A, kWarps>& exchange) {
+  published.tag = tag_of_service<kWarp>(published.launch, 1);
   Walk walk = plan.begin();
   int row = -1;
   MaxSum<A> state;
@@ -100,7 +111,8 @@ GP_DEVICE void gather_rows(const Plan& plan, const Published<MaxSum<A>>& publish
 
 template <int kWarp, typename T, bool kEdges>
 GP_KERNEL __launch_bounds__(kMostThreads<T> + kServiceWarps * kWarp, 1)
-    stream_rows_kernel(Rows<T> rows, TileShape shape, Plan plan, Published<MaxSum<Accum<T>>> published) {
+    stream_rows_kernel(Rows<T> rows, TileShape shape, Plan plan, Published<MaxSum<Accum<T>>> published,
+                       Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   extern __shared__ RingBytes ring_bytes[];
@@ -112,9 +124,11 @@ GP_KERNEL __launch_bounds__(kMostThreads<T> + kServiceWarps * kWarp, 1)
     }
   }
   __syncthreads();  // the signals are ready; from here on each warp waits for what it needs alone
+  const TileRing<kWarp, T, kEdges> ring(reinterpret_cast<PackOf<T>*>(ring_bytes), shape);
+  overlap.admit_next_kernel();
+  overlap.await_kernels_ahead();
   if (W::index() == plan.warps) return publish_states<kWarp>(plan, published, exchange);
   if (W::index() == plan.warps + 1) return gather_rows<kWarp>(plan, published, exchange);
-  const TileRing<kWarp, T, kEdges> ring(reinterpret_cast<PackOf<T>*>(ring_bytes), shape);
   // Where all is read before much is written, what an earlier kernel left in the L2 cache had better stay there until
   // then: writing it back takes memory's time.
   const bool is_short = plan.items <= index_t(gridDim.x) * plan.stages;

@@ -16,11 +16,12 @@ constexpr index_t kMostSplits = 1024;
 constexpr index_t kMostStates = 4096;  // of all rows; with more rows than that one block a row keeps the device busy
 
 template <int kWarp, typename T>
-GP_KERNEL split_states_kernel(Rows<T> rows, View2<MaxSum<Accum<T>>> states, index_t stretch) {
+GP_KERNEL split_states_kernel(Rows<T> rows, View2<MaxSum<Accum<T>>> states, index_t stretch, Overlap overlap) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Block = BlockReduce<kWarp, kSplitThreads, MergeMaxSum<A>>;
   __shared__ typename Block::Storage storage;
+  overlap.await_kernels_ahead();
   for (index_t item = blockIdx.x; item < rows.count() * states.cols; item += gridDim.x) {
     const index_t row = item / states.cols, part = item % states.cols, begin = part * stretch;
     const index_t end = begin + stretch < rows.cols() ? begin + stretch : rows.cols();
@@ -35,11 +36,12 @@ GP_KERNEL split_states_kernel(Rows<T> rows, View2<MaxSum<Accum<T>>> states, inde
 }
 
 template <int kWarp, typename T>
-GP_KERNEL split_row_kernel(Rows<T> rows, View2<const MaxSum<Accum<T>>> states, index_t stretch) {
+GP_KERNEL split_row_kernel(Rows<T> rows, View2<const MaxSum<Accum<T>>> states, index_t stretch, Overlap overlap) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Block = BlockReduce<kWarp, kSplitThreads, MergeMaxSum<A>>;
   __shared__ typename Block::Storage storage;
+  overlap.await_kernels_ahead();
   for (index_t item = blockIdx.x; item < rows.count() * states.cols; item += gridDim.x) {
     const index_t row = item / states.cols, part = item % states.cols, begin = part * stretch;
     const index_t end = begin + stretch < rows.cols() ? begin + stretch : rows.cols();
@@ -64,9 +66,9 @@ void launch_in_stretches(const Call& call) {
   State* const data = workspace.data<State>();
   const Grid grid = blocks_for(call.rows * splits, kSplitThreads);
   launch(split_states_kernel<kWarp, T>, call, grid, rows_of<T>(call), View2<State>{data, call.rows, splits, splits, 1},
-         stretch);
+         stretch, Overlap{});
   launch(split_row_kernel<kWarp, T>, call, grid, rows_of<T>(call),
-         View2<const State>{data, call.rows, splits, splits, 1}, stretch);
+         View2<const State>{data, call.rows, splits, splits, 1}, stretch, Overlap{});
 }
 
 // By what a block may have of shared memory: the ring fills it. H200: tiles of 28 KiB, because of 32 KiB 2^24 elements
@@ -126,7 +128,7 @@ struct TileLaunch {
     plan.deal_to(grid.blocks);
     const Workspace workspace(call, 0, std::size_t(plan.items) * Published<State>::kWords);
     launch_resident(kernel, call, grid, rows_of<T>(call), shape, plan,
-                    Published<State>{workspace.tagged(), workspace.tag()});
+                    Published<State>{workspace.tagged(), workspace.tag()}, Overlap{});
     return true;
   }
 
@@ -136,7 +138,7 @@ struct TileLaunch {
     const Grid grid = {smaller(shape.tiles, smaller(fit, most_blocks)), threads, ring_bytes()};
     const Workspace workspace(call, 0, std::size_t(call.rows * grid.blocks) * Published<State>::kWords);
     launch_resident(kernel, call, grid, rows_of<T>(call), shape, RingShape{threads, stages},
-                    Published<State>{workspace.tagged(), workspace.tag()});
+                    Published<State>{workspace.tagged(), workspace.tag()}, Overlap{});
   }
 };
 

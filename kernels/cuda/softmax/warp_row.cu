@@ -19,15 +19,16 @@ struct WarpRowPolicy {
 // H200. Few elements a lane cost more in finding the row and in shuffles than they take to arrive: two packs and two
 // rows halve that. Long rows take many registers, which a block gives back when its last row is written: small blocks.
 // Their bound is the highest that spills nothing; without one the compiler aims for more warps and spills float64.
-// AMD's compiler takes the number for waves, and needs none.
+// AMD's compiler takes the number for waves, and needs none. Rows of 1,024 16-bit elements, of which four a block admit
+// the next kernel and four blocks of one would take too long to, gained 4 % by that.
 constexpr WarpRowPolicy kWarpRow[] = {
     {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 12}, {256, 2, 1, 128, false, 12},
     {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 28},
 };
 // Of 16 bits an element.
 constexpr WarpRowPolicy kWarpRowReduced[] = {
-    {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 28}, {256, 2, 1, 128, false, 12},
-    {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 32},
+    {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 28},  {256, 2, 1, 128, false, 12},
+    {256, 2, 1, 128, true, 12}, {1024, 4, 1, 128, false, 32}, {1024, 4, 1, 32, true, 32},
 };
 template <typename T, int kPolicy>
 constexpr WarpRowPolicy kWarpRowOf = kIsReducedFloat<T> ? kWarpRowReduced[kPolicy] : kWarpRow[kPolicy];
@@ -40,20 +41,30 @@ template <typename T>
 constexpr int kMostCols = sizeof(T) == 8 ? 256 : 1024;
 
 template <int kWarp, typename T, int kLanes, int kPacks, int kRows, int kThreads, bool kEdges, int kWarps>
-GP_KERNEL __launch_bounds__(kThreads, (kLeastBlocks<kWarps, kThreads>)) warp_row_kernel(Rows<T> rows) {
+GP_KERNEL __launch_bounds__(kThreads, (kLeastBlocks<kWarps, kThreads>)) warp_row_kernel(Rows<T> rows, Overlap overlap) {
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using A = Accum<T>;
   using Group = Warp<kWarp, kLanes>;
+  constexpr index_t kBlockRows = kThreads / kLanes * kRows;
   constexpr int kGroups = kThreads / kLanes;
   const int lane = Group::lane();
-  const index_t step = index_t(gridDim.x) * (kGroups * kRows);
-  for (index_t first = index_t(blockIdx.x) * (kGroups * kRows) + Group::index(); first < rows.count(); first += step) {
+  const index_t block_first = index_t(blockIdx.x) * kBlockRows, step = index_t(gridDim.x) * kBlockRows;
+  if constexpr (!kEdges) {
+    if (threadIdx.x == 0 && rows.in.row_stride == rows.cols()) {  // one stretch of memory
+      const index_t count = smaller(kBlockRows, rows.count() - block_first);
+      Overlap::prefetch(&rows.in(block_first, 0), count * rows.cols() / kPackItems<T>);
+    }
+  }
+  overlap.await_kernels_ahead();
+  for (index_t first = block_first + Group::index(); first < rows.count(); first += step) {
     RegisterRow<T, kLanes, kPacks, kEdges> values[kRows];
     A max[kRows], sum[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) values[r].load(RowSpan<T, kEdges>(rows, first + r * kGroups), lane);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) max[r] = Group::template all_reduce<Greatest<A>>(values[r].greatest());
+    // Memory has less to do from here on. Blocks of one warp read too little for what it costs.
+    if constexpr (kThreads > kWarp) overlap.admit_next_kernel();
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       sum[r] = Group::template all_reduce<Sum<A, A>>(values[r].weigh(rows.op, pivot_of(max[r])));
@@ -74,10 +85,11 @@ GP_KERNEL __launch_bounds__(kThreads, (kLeastBlocks<kWarps, kThreads>)) warp_row
 
 // Masks and strides: element by element, in two sweeps. Rows that stand side by side: as columns.
 template <int kWarp, typename T>
-GP_KERNEL warp_row_elements_kernel(Rows<T> rows) {
+GP_KERNEL warp_row_elements_kernel(Rows<T> rows, Overlap overlap) {
   using W = Warp<kWarp>;
   if constexpr (!W::kIsCompiled) return W::refuse();
   using A = Accum<T>;
+  overlap.await_kernels_ahead();
   for (index_t row = W::global_index(); row < rows.count(); row += W::global_count()) {
     auto state = MaxSum<A>::empty();
     for (index_t col = W::lane(); col < rows.cols(); col += kWarp) {
@@ -101,14 +113,15 @@ void launch_warp_row(const Call& call) {
   }
   const index_t groups = ceil_div(call.rows, kThis.rows);
   launch(warp_row_kernel<kWarp, T, kLanes, kPacks / kLanes, kThis.rows, kThis.threads, kThis.edges, kThis.warps>, call,
-         groups_for(groups, kLanes, kThis.threads), rows_of<T>(call));
+         groups_for(groups, kLanes, kThis.threads), rows_of<T>(call), Overlap{});
 }
 
 void warp_row(const Call& call) {
   visit_elements(call, EveryType{}, [&]<int kWarp, typename T>() {
     if (reads_packs(call) && call.cols <= kMostCols<T>) return launch_warp_row<kWarp, T>(call);
     if (call.stand_side_by_side()) return columns(call);
-    launch(warp_row_elements_kernel<kWarp, T>, call, groups_for(call.rows, kWarp, kElementsThreads), rows_of<T>(call));
+    launch(warp_row_elements_kernel<kWarp, T>, call, groups_for(call.rows, kWarp, kElementsThreads), rows_of<T>(call),
+           Overlap{});
   });
 }
 
