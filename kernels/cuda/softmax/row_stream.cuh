@@ -31,24 +31,15 @@ struct RowWorker {
   const TileRing<kWarp, T, kEdges>& ring;
   const CachePolicy policy;
   RowExchange<A, kMostThreads<T> / kWarp>& exchange;
-  // The thread's elements of the edges come with the packs of their tiles: of the tile that was filled last, of the one
-  // before, and how many of them are yet to be summed.
-  A edge = A(0), edge_before = A(0);
-  int filled = 0;
-  static_assert(kOnTheWay == 1);
 
-  GP_DEVICE void fill(const Walk& walk) {
-    const auto span = ring.span_of(rows, walk.row);
-    ring.fetch(span, walk.tile, walk.stage, policy);
-    edge_before = edge;
-    edge = ring.edge(span, ring.edge_col(span, walk.tile));
-    ++filled;
+  GP_DEVICE void fill(const Walk& walk) const {
+    ring.fetch(ring.span_of(rows, walk.row), walk.tile, walk.stage, policy);
   }
 
-  GP_DEVICE void sum(const Walk& walk) {
-    auto values = ring.read(ring.span_of(rows, walk.row), walk.tile, walk.stage);
-    const A edge = filled > kOnTheWay ? edge_before : this->edge;
-    --filled;
+  GP_DEVICE void sum(const Walk& walk) const {
+    const auto span = ring.span_of(rows, walk.row);
+    auto values = ring.read(span, walk.tile, walk.stage);
+    const A edge = ring.edge(span, ring.edge_col(span, walk.tile));
     const A max = W::template all_reduce<Greatest<A>>(Greatest<A>::combine(values.greatest(), edge));
     const A pivot = pivot_of(max);
     const A sum = W::template all_reduce<Sum<A, A>>(values.weigh(pivot) + weight_in_sum(edge - pivot));
@@ -67,10 +58,9 @@ struct RowWorker {
     } else {
       const auto span = ring.span_of(rows, walk.row);
       const index_t edge_col = ring.edge_col(span, walk.tile);
-      const A own_edge = ring.edge(span, edge_col);  // on its way while the packs are written
       with_result(rows, state, [&](const auto& result) {
         ring.write_staged(rows, walk.row, span, walk.tile, walk.stage, result);
-        if (edge_col >= 0) rows.out(walk.row, edge_col) = T(result(own_edge));
+        if (edge_col >= 0) rows.out(walk.row, edge_col) = T(result(A(span.start[edge_col])));
       });
     }
   }
