@@ -106,6 +106,30 @@ def test_a_request_that_cannot_be_met(arguments: tuple[str, ...], message: str) 
     assert message in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--sizes", "--dtypes", "--against"])
+@pytest.mark.parametrize("value", ["", ",", " , "])
+def test_an_option_that_names_nothing(option: str, value: str) -> None:
+    result = bench("reduce.single_pass", option, value)
+    assert result.exit_code == 2
+    assert "names nothing" in result.output
+
+
+@pytest.mark.parametrize("size", ["2^44", "2^62", "2^63", "2^70", "2^40x2^40"])
+def test_a_size_that_no_memory_holds(size: str) -> None:
+    result = bench("reduce.single_pass", "--sizes", size, "--dtypes", "float32")
+    assert result.exit_code == 2, result.exception
+    assert result.output.startswith("Usage:")
+
+
+def test_sizes_that_fit_are_run_beside_one_that_does_not() -> None:
+    result = bench("reduce.single_pass", "--sizes", "2^44,33", "--dtypes", "int32", "--json", "-")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert {tuple(row["shape"]) for row in document["rows"]} == {(33,)}
+    [remark] = document["remarks"]
+    assert "reduce int32 17592186044416 does not fit in memory" in remark
+
+
 def test_a_backend_without_a_device_is_refused() -> None:
     result = CliRunner().invoke(main, ["bench", "--backend", "hip", "reduce", "--sizes", "33"])
     if result.exit_code == 0:

@@ -36,13 +36,14 @@ def run(tasks: Sequence[Task], request: Request, *, show_progress: bool = False)
 
     Raises:
         BackendUnavailableError: the backend is not built or has no device.
-        ValueError: the device has no warps of that size.
+        ValueError: the device has no warps of that size, or no task fits in memory.
     """
     rig = Rig(request.backend, request.device, request.warp_size)
     peers, missing = find(request.peers, rig)
     found = receipt.setup(rig, request.label)
     rows: list[Row] = []
     skipped: Sequence[Task] = ()
+    remarks: list[str] = []
     began = perf_counter()
     with _status(show_progress) as status:
         for number, task in enumerate(tasks, 1):
@@ -50,17 +51,23 @@ def run(tasks: Sequence[Task], request: Request, *, show_progress: bool = False)
                 skipped = tasks[number - 1 :]
                 break
             extents = "x".join(map(str, task.shape.shape))
-            work = workload(task.family, task.shape)
             title = f"{number} of {len(tasks)}: {task.family} {task.shape.dtype} {extents}"
 
             def progress(who: str, title: str = title) -> None:
                 if status is not None:
                     status.update(f"{title}, {who}")
 
-            rows += measure(work, task.names, peers, rig, request.protocol, progress)
+            try:
+                work = workload(task.family, task.shape)
+                rows += measure(work, task.names, peers, rig, request.protocol, progress)
+            except (MemoryError, OverflowError) as error:
+                what = f"{task.family} {task.shape.dtype} {extents}"
+                remarks.append(f"{what} does not fit in memory: {error}")
+    if remarks and not rows:
+        raise ValueError("; ".join(remarks))
     found["gpu_state_after"] = receipt.gpu_state(request.backend, request.device)
     document = receipt.receipt(found, request.protocol, rows, missing)
-    document["remarks"] = [
+    document["remarks"] = remarks + [
         f"not begun for lack of time: {task.family} {task.shape.dtype} {task.shape.shape}"
         for task in skipped
     ]

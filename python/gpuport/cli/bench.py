@@ -15,7 +15,10 @@ SAMPLES_ON_CPU, WARMUPS_ON_CPU = 3, 1
 
 
 def _words(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    return tuple(word.strip() for word in (value or "").split(",") if word.strip())
+    words = tuple(word.strip() for word in (value or "").split(",") if word.strip())
+    if value is not None and not words:
+        raise click.BadParameter("names nothing; leave the option out")
+    return words
 
 
 def pick_backend(asked: str | None) -> str:
