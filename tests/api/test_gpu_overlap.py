@@ -14,30 +14,31 @@ from typing import Any
 import pytest
 
 import gpuport
-from test_gpu import backend, side, torch  # noqa: F401  (fixtures)
+from test_gpu import FORTY_MS, backend, side, torch  # noqa: F401  (fixtures)
 
 pytestmark = pytest.mark.gpu
 
-SIZE = 1 << 22
+SIZE = 1 << 23  # a row of so many is too long to stream through the chip
 ROUNDS = 6
 
 # By the kernel that each of them comes to on a GPU.
 CONSUMERS: dict[str, Callable[[Any], Any]] = {
     "warp_row": lambda x: gpuport.softmax(x.view(-1, 128)),
     "warp_row, edges": lambda x: gpuport.log_softmax(x[: SIZE // 256 * 255].view(-1, 255)[:, :201]),
-    "warp_row, elements": lambda x: gpuport.softmax(x.view(-1, 64), mask=x.view(-1, 64) > 0),
+    "warp_row, elements": lambda x: gpuport.softmax(x.view(-1, 64), mask=MASK),
     "online_registers, few warps": lambda x: gpuport.softmax(x.view(-1, 1024)),
+    "online_registers, few warps that prefetch": lambda x: gpuport.softmax(x.view(-1, 2048)),
     "online_registers": lambda x: gpuport.softmax(x.view(-1, 8192)),
     "online_registers, 16 bits": lambda x: gpuport.softmax(x.view(-1, 4096).view(dtype=BF16)),
     "split_row, stream": lambda x: gpuport.softmax(x.view(-1, 1 << 18)),
     "split_row, resident": lambda x: gpuport.softmax(x),
     "split_row, two launches": lambda x: gpuport.softmax(x.view(2, -1)[:, ::2]),
-    "columns": lambda x: gpuport.softmax(x.view(2048, -1), axis=0),
+    "columns": lambda x: gpuport.softmax(x.view(512, -1), axis=0),
     "columns, two launches": lambda x: gpuport.softmax(x.view(-1, 32), axis=0),
     "fold_rows": lambda x: gpuport.sum(x),
     "fold_rows, a block a row": lambda x: gpuport.max(x.view(-1, 4096), axis=1),
     "fold_short_rows": lambda x: gpuport.sum(x.view(-1, 64), axis=1),
-    "fold_columns": lambda x: gpuport.sum(x.view(2048, -1), axis=0),
+    "fold_columns": lambda x: gpuport.sum(x.view(64, -1), axis=0),
     "fold_columns, parts": lambda x: gpuport.sum(x.view(-1, 32), axis=0),
     "argmax": lambda x: gpuport.argmax(x),
     "lookback": lambda x: gpuport.inclusive_scan(x[: 1 << 20]),
@@ -54,14 +55,16 @@ WAITING: dict[str, Callable[[Any], Any]] = {  # for the size of their result
 }
 BF16: Any = None
 INT32: Any = None
+MASK: Any = None
 SEGMENTS: Any = None
 
 
 @pytest.fixture
 def inputs(torch: Any) -> list[Any]:
-    global BF16, INT32, SEGMENTS
+    global BF16, INT32, MASK, SEGMENTS
     BF16, INT32 = torch.bfloat16, torch.int32
     SEGMENTS = torch.arange(0, SIZE + 1, SIZE // 64, device="cuda")
+    MASK = torch.arange(64, device="cuda") % 3 > 0
     torch.manual_seed(5)
     return [torch.randn(SIZE // 4096, 4096, device="cuda") * (n + 1) for n in range(ROUNDS)]
 
@@ -91,6 +94,7 @@ def test_reads_what_the_call_before_wrote(
     x = torch.empty_like(inputs[0])
     results = []
     for values in inputs:
+        torch.cuda._sleep(FORTY_MS // 20)  # so that both are queued before the first begins
         gpuport.softmax(values, out=x)
         results.append(consume(x.view(-1)))
     side.synchronize()
@@ -172,6 +176,26 @@ def test_two_graphs_at_once(torch: Any, side: Any, inputs: list[Any]) -> None:
             assert all(same(torch, *pair) for pair in zip(ours, expected, strict=True))
 
 
+def test_two_streams_of_one_capture(torch: Any, side: Any, inputs: list[Any]) -> None:
+    """Branches of a graph may run at the same time: each has storage of its own."""
+    other = torch.cuda.Stream()
+    x = torch.empty_like(inputs[0])
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=side):
+        other.wait_stream(side)
+        results = []
+        for stream in (side, other):
+            with torch.cuda.stream(stream):
+                results += [gpuport.sum(x), gpuport.inclusive_scan(x.view(-1)), gpuport.argmax(x)]
+        side.wait_stream(other)
+    for values in inputs:
+        x.copy_(values)
+        graph.replay()
+        torch.cuda.synchronize()
+        expected = [gpuport.sum(x), gpuport.inclusive_scan(x.view(-1)), gpuport.argmax(x)] * 2
+        assert all(same(torch, *pair) for pair in zip(results, expected, strict=True))
+
+
 def test_storage_goes_back_with_its_graph(torch: Any, side: Any) -> None:
     x = torch.ones(1 << 20, device="cuda")
     out, scanned = torch.empty((), device="cuda"), torch.empty_like(x)
@@ -189,9 +213,9 @@ def test_storage_goes_back_with_its_graph(torch: Any, side: Any) -> None:
         return int(torch.cuda.mem_get_info()[0])
 
     capture_and_replay()
-    free = [capture_and_replay() for _ in range(300)]
-    # 112 KiB each would be 30 MB and more; what PyTorch keeps for graphs varies by some MB.
-    assert free[0] - free[-1] <= 12 << 20
+    free = [capture_and_replay() for _ in range(1000)]
+    # 112 KiB each would be 110 MB; what PyTorch and the driver keep for graphs varies by some MB.
+    assert free[0] - free[-1] <= 50 << 20
 
 
 def test_more_storage_than_at_first(torch: Any, side: Any) -> None:

@@ -59,6 +59,7 @@ struct GraphMemory {
   int device;
   void* address;
   std::size_t tagged, capacity;  // words; bytes of data
+  std::size_t bytes() const { return tagged * sizeof(std::uint64_t) + capacity; }
 };
 // By the number of the capture, which no other has.
 using CaptureKey = std::pair<unsigned long long, BufferKey>;
@@ -67,6 +68,7 @@ constexpr std::size_t kLeastGraphWords = 4096, kLeastGraphBytes = 1 << 16;  // s
 // What calls share. Never destroyed: calls may come late, and the driver may be gone before static destructors run.
 struct Shared {
   std::mutex residents_mutex, buffers_mutex, graphs_mutex;
+  std::mutex capturing;  // held for the length of a call whose launches are captured
   std::vector<Residents> residents;
   std::map<BufferKey, std::unique_ptr<WorkspaceBuffer>> buffers;
   std::map<CaptureKey, GraphMemory> captured;
@@ -209,12 +211,14 @@ class BesideCapture {
     {
       const std::lock_guard<std::mutex> lock(shared->graphs_mutex);
       auto& spare = shared->spare;
-      const auto fits = std::find_if(spare.begin(), spare.end(), [&](const GraphMemory& each) {
-        return each.device == device && each.tagged >= tagged && each.capacity >= bytes;
-      });
-      if (fits != spare.end()) {
-        memory = *fits;
-        spare.erase(fits);
+      auto best = spare.end();
+      for (auto each = spare.begin(); each != spare.end(); ++each) {
+        const bool fits = each->device == device && each->tagged >= tagged && each->capacity >= bytes;
+        if (fits && (best == spare.end() || each->bytes() < best->bytes())) best = each;
+      }
+      if (best != spare.end()) {
+        memory = *best;
+        spare.erase(best);
       }
     }
     if (memory.address == nullptr) {
@@ -253,6 +257,9 @@ bool of_graph(int device, Stream stream, std::size_t tagged, std::size_t bytes, 
     unsigned long long capture = 0;
     cudaGraph_t graph = nullptr;
     check(cudaStreamGetCaptureInfo(stream, &status, &capture, &graph), "asking for the graph that is being captured");
+    if (status != cudaStreamCaptureStatusActive) {
+      check(cudaErrorStreamCaptureInvalidated, "asking for the graph that is being captured");
+    }
     const CaptureKey key{capture, key_of(device, stream)};
     {
       const std::lock_guard<std::mutex> lock(shared->graphs_mutex);
@@ -265,9 +272,10 @@ bool of_graph(int device, Stream stream, std::size_t tagged, std::size_t bytes, 
     memory = BesideCapture().take(device, std::max(tagged, kLeastGraphWords), std::max(bytes, kLeastGraphBytes));
     constexpr unsigned kNoDestructorSync = 1, kMove = 1;  // the only flags that there are
     Object object = nullptr;
-    auto owned = std::make_unique<GraphMemory>(memory);
-    check(cudaUserObjectCreate(&object, owned.get(), give_back, 1, kNoDestructorSync), "owning temporary storage");
-    (void)owned.release();
+    auto* const owned = new GraphMemory(memory);
+    const cudaError_t created = cudaUserObjectCreate(&object, owned, give_back, 1, kNoDestructorSync);
+    if (created != cudaSuccess) give_back(owned);
+    check(created, "owning temporary storage");
     const cudaError_t retained = cudaGraphRetainUserObject(graph, object, 1, kMove);
     if (retained != cudaSuccess) (void)cudaUserObjectRelease(object, 1);
     check(retained, "owning temporary storage");
@@ -284,7 +292,10 @@ Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : 
   tagged = (tagged + 1) / 2 * 2;  // the data keep an alignment of 16 bytes
   void* memory = nullptr;
   GraphMemory of_its_graph{};
-  if (!is_capturing(stream_)) {
+  const bool is_captured = is_capturing(stream_);
+  std::unique_lock<std::mutex> captures(shared->capturing, std::defer_lock);
+  if (is_captured) captures.lock();
+  if (!is_captured) {
     WorkspaceBuffer& buffer = buffer_of(call.device, call.stream);
     std::unique_lock<std::mutex> lock(buffer.mutex);
     if (buffer.memory == nullptr || buffer.capacity < bytes || buffer.tagged < tagged) {
@@ -316,11 +327,14 @@ Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : 
   counters_ = static_cast<std::uint32_t*>(memory);
   tagged_ = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory) + kHeaderBytes);
   data_ = tagged_ + tagged;
+  locks_captures_ = captures.owns_lock();
+  captures.release();  // the destructor gives it back
 }
 
 Workspace::~Workspace() {
   if (owned_) (void)cudaFreeAsync(counters_, stream_);
   if (buffer_ != nullptr) buffer_->mutex.unlock();
+  if (locks_captures_) shared->capturing.unlock();
 }
 
 std::size_t workspace_bytes(int device, cudaStream_t stream) {

@@ -51,10 +51,12 @@ struct LaunchTag {
 };
 
 // Temporary storage for the launches of one call. Each stream of each device keeps one buffer, which grows and is
-// reused; the lock keeps two host threads from interleaving their launches on it. The calls that one graph captures
-// from a stream share a buffer of the graph's own, which goes back when the graph does: replays share nothing with
-// eager calls, and need nothing cleared. Where the runtime cannot say when that is (AMD), each call allocates, clears
-// and frees its storage by nodes of the graph.
+// reused; a lock keeps two host threads from interleaving their launches on it, and on a stream that is being captured.
+// The calls that one graph captures from a stream share a buffer of the graph's own, or more of them where a later call
+// needs a larger one. It goes back when the graph does: replays share nothing with eager calls, and need nothing
+// cleared. So executables, clones and copies of one graph must not run at once: they could wait for each other for
+// ever. Where the runtime cannot say when a graph is gone (AMD), each call allocates, clears and frees its storage by
+// nodes of the graph.
 struct WorkspaceBuffer;
 class Workspace {
  public:
@@ -78,7 +80,8 @@ class Workspace {
  private:
   cudaStream_t stream_;
   bool owned_ = false;
-  WorkspaceBuffer* buffer_ = nullptr;  // locked, unless owned
+  WorkspaceBuffer* buffer_ = nullptr;  // locked; null under capture
+  bool locks_captures_ = false;
   std::uint32_t* counters_ = nullptr;
   std::uint64_t* tagged_ = nullptr;
   LaunchTag tag_ = {1, nullptr};

@@ -1,8 +1,8 @@
 // softmax.online_registers: one block a row, which stays in registers between reading and writing.
 // The number of packs a thread is a template argument and every loop over them is unrolled: a run-time index would put
-// the array in local memory. Each warp takes its own maximum and sum, so one barrier a row is enough. Reads each row
-// once, writes it once. The default for rows that are too long for a warp. Masked or strided rows: as online_shuffle;
-// rows that stand side by side: as columns.
+// the array in local memory. Many warps take each its own maximum and sum, and one barrier a row is enough; few take
+// the row's maximum first. Reads each row once, writes it once. The default for rows that are too long for a warp.
+// Masked or strided rows: as online_shuffle; rows that stand side by side: as columns.
 #include "online.cuh"
 #include "row_packs.cuh"
 
@@ -73,7 +73,7 @@ constexpr int policy_for(int from) {
 // So few warps tell each other their maxima first, and sum against the row's: a second barrier takes less than to merge
 // states, which more warps do faster than they read so many.
 constexpr int kFewWarps = 4;
-// Of a row, from which on it pays to admit the next kernel: with rows of half as many an H200 gains nothing, with
+// What a block holds from which on it pays to admit the next kernel: with half as many an H200 gains nothing, with
 // blocks of 64 threads and less it loses 15 %.
 constexpr int kAdmittingPacks = 512;
 
