@@ -327,14 +327,12 @@ Workspace::Workspace(const Call& call, std::size_t bytes, std::size_t tagged) : 
   counters_ = static_cast<std::uint32_t*>(memory);
   tagged_ = reinterpret_cast<std::uint64_t*>(static_cast<char*>(memory) + kHeaderBytes);
   data_ = tagged_ + tagged;
-  locks_captures_ = captures.owns_lock();
-  captures.release();  // the destructor gives it back
+  (void)captures.release();  // the destructor gives it back
 }
 
 Workspace::~Workspace() {
   if (owned_) (void)cudaFreeAsync(counters_, stream_);
-  if (buffer_ != nullptr) buffer_->mutex.unlock();
-  if (locks_captures_) shared->capturing.unlock();
+  (buffer_ != nullptr ? buffer_->mutex : shared->capturing).unlock();
 }
 
 std::size_t workspace_bytes(int device, cudaStream_t stream) {

@@ -80,8 +80,7 @@ class Workspace {
  private:
   cudaStream_t stream_;
   bool owned_ = false;
-  WorkspaceBuffer* buffer_ = nullptr;  // locked; null under capture
-  bool locks_captures_ = false;
+  WorkspaceBuffer* buffer_ = nullptr;  // locked; null under capture, which has a lock of its own
   std::uint32_t* counters_ = nullptr;
   std::uint64_t* tagged_ = nullptr;
   LaunchTag tag_ = {1, nullptr};

@@ -114,11 +114,11 @@ GP_KERNEL __launch_bounds__(kMostThreads<T> + kServiceWarps * kWarp, 1)
     }
   }
   __syncthreads();  // the signals are ready; from here on each warp waits for what it needs alone
-  const TileRing<kWarp, T, kEdges> ring(reinterpret_cast<PackOf<T>*>(ring_bytes), shape);
   overlap.admit_next_kernel();
   overlap.await_kernels_ahead();
   if (W::index() == plan.warps) return publish_states<kWarp>(plan, published, exchange);
   if (W::index() == plan.warps + 1) return gather_rows<kWarp>(plan, published, exchange);
+  const TileRing<kWarp, T, kEdges> ring(reinterpret_cast<PackOf<T>*>(ring_bytes), shape);
   // Where all is read before much is written, what an earlier kernel left in the L2 cache had better stay there until
   // then: writing it back takes memory's time.
   const bool is_short = plan.items <= index_t(gridDim.x) * plan.stages;

@@ -19,8 +19,8 @@ struct WarpRowPolicy {
 // H200. Few elements a lane cost more in finding the row and in shuffles than they take to arrive: two packs and two
 // rows halve that. Long rows take many registers, which a block gives back when its last row is written: small blocks.
 // Their bound is the highest that spills nothing; without one the compiler aims for more warps and spills float64.
-// AMD's compiler takes the number for waves, and needs none. Rows of 1,024 16-bit elements, of which four a block admit
-// the next kernel and four blocks of one would take too long to, gained 4 % by that.
+// AMD's compiler takes the number for waves, and needs none. Aligned rows of 1,024 16-bit elements go four to a block:
+// such blocks are few enough to admit the next kernel, which takes 4 % off.
 constexpr WarpRowPolicy kWarpRow[] = {
     {32, 1, 2, 128, false, 12}, {128, 2, 2, 128, false, 12}, {256, 2, 1, 128, false, 12},
     {256, 2, 1, 128, true, 12}, {1024, 4, 1, 32, true, 28},
