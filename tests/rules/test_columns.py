@@ -16,10 +16,11 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 DTYPES = ("bool", "int8", "uint16", "int32", "int64", *FLOATS)
 # Elements of a row: of one share and of several, with a pack that lacks something, the longest that
 # a warp takes and the first that a block does, rows that several blocks share.
-SHORT = (2, 9, 17, 63, 64, 65, 100, 257, 1000, 1023, 1024)
+SHORT = (2, 3, 4, 8, 9, 16, 17, 63, 64, 65, 100, 257, 1000, 1023, 1024)
 LONG = (1025, 2047, 4099, 16385)
-# Rows: one too few for the kernel, around one warp and two of either width.
-ROWS = (15, 16, 17, 32, 33, 64, 65, 129)
+# Rows: one too few for the kernel, around one warp and two of either width; even and odd, for lanes
+# that take two or more.
+ROWS = (15, 16, 17, 32, 33, 64, 65, 129, 136)
 
 
 def values(shape: tuple[int, int], dtype: str) -> Array:
@@ -53,7 +54,7 @@ def test_strides_change_no_bit(cols: int, dtype: str, target: Target) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("cols", LONG)
 def test_strides_change_no_bit_of_long_rows(cols: int, dtype: str, target: Target) -> None:
-    for rows in (16, 33, 65):
+    for rows in (16, 33, 65, 130):
         x = values((cols, rows), dtype)
         for function in (gpuport.sum, gpuport.argmin):
             same(target, x, function)
@@ -62,12 +63,19 @@ def test_strides_change_no_bit_of_long_rows(cols: int, dtype: str, target: Targe
 
 
 @pytest.mark.parametrize(
-    "shape", [(70001, 16), (70001, 40), (131072, 32), (40000, 300), (1500, 9000)]
+    ("shape", "dtype"),
+    [
+        *(((70001, 16), "float32"), ((70001, 40), "float32"), ((131072, 32), "float32")),
+        *(((40000, 300), "float32"), ((1500, 9000), "float32")),
+        # A GPU's lanes take two rows from 16 MB on, of float32 where rows are many.
+        *(((260, 16400), "float32"), ((1030, 16390), "float32")),
+        *(((70001, 130), "bfloat16"), ((1026, 9000), "float16"), ((9000, 1026), "bfloat16")),
+    ],
 )
 def test_strides_change_no_bit_where_blocks_share_rows(
-    shape: tuple[int, int], target: Target
+    shape: tuple[int, int], dtype: str, target: Target
 ) -> None:
-    x = values(shape, "float32")
+    x = values(shape, dtype)
     x[shape[0] // 3, :] = x.max(axis=0)  # ties, which the lowest index wins in whatever block
     x[shape[0] - 2, :] = x.max(axis=0)
     for function in (gpuport.sum, gpuport.argmax):
@@ -80,13 +88,15 @@ def test_strides_change_no_bit_where_blocks_share_rows(
 def test_rows_side_by_side_are_summed(target: Target) -> None:
     """Against NumPy, with whole numbers: the tests above compare the backend with itself."""
     random = np.random.default_rng(3)
-    for shape in ((24, 50), (1000, 33), (4099, 65), (70001, 17)):
-        for dtype in ("int8", "uint16", "float32"):
+    shapes = ((2, 64), (3, 264), (8, 40), (16, 136), (24, 50), (1000, 33), (4099, 66), (70001, 18))
+    for shape in shapes:
+        for dtype in ("int8", "uint16", "float32", "bfloat16", "float64"):
             low = 0 if dtype == "uint16" else -9
-            x = random.integers(low, 10, shape).astype(dtype)
+            x = random.integers(low, 10, shape).astype(numpy_dtype(dtype))
             there = place(target, x)
-            total = read(gpuport.sum(there, axis=0, **where(target)))
-            np.testing.assert_array_equal(total, x.sum(axis=0))
+            accumulator = {"dtype": "float32"} if dtype == "bfloat16" else {}
+            total = read(gpuport.sum(there, axis=0, **accumulator, **where(target)))
+            np.testing.assert_array_equal(total, x.astype(np.float64).sum(axis=0))
             most = read(gpuport.max(there, axis=0, **where(target)))
             np.testing.assert_array_equal(most, x.max(axis=0))
             index = read(gpuport.argmax(there, axis=0, **where(target)))

@@ -92,8 +92,10 @@ def runner(program: Path) -> RunCase:
 
 @pytest.fixture(scope="session")
 def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # A worker of pytest-xdist has a folder of its own: two would build the same programs at once.
+    folder = "simt" + os.environ.get("PYTEST_XDIST_WORKER", "")
     cache = getattr(request.config, "cache", None)  # absent under -p no:cacheprovider
-    return tmp_path_factory.mktemp("simt") if cache is None else cache.mkdir("simt")
+    return tmp_path_factory.mktemp("simt") if cache is None else cache.mkdir(folder)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@
 #include "async.cuh"
 #include "block.cuh"
 #include "fold_columns.cuh"
+#include "fold_few.cuh"
 #include "fold_stretch.cuh"
 #include "launch.cuh"
 #include "lookback.cuh"
@@ -134,9 +135,10 @@ void fold_rows(const Call& call, const Results<Op>& out) {
     while (lanes < kWarp && lanes < shares) ++lanes.log2;
     if constexpr (kTakesColumns<Op>) {
       constexpr int kPartials = RowStretch<Op, kShortRowPacks<Input>>::kPartials;
-      if (lanes >= larger(ColumnStretch<Op>::kStreams, 2) && call.stand_side_by_side()) {
+      if (lanes >= larger(ColumnStretch<Op, 1>::kStreams, 2) && call.stand_side_by_side()) {
         return fold_columns<kWarp, Op>(call, out, call.cols, lanes, kPartials);
       }
+      if (call.stand_side_by_side() && are_few_in_vectors<Op>(call)) return fold_few<kWarp, Op>(call, out, lanes);
     }
     launch(fold_short_rows_kernel<kWarp, Op>, call, groups_for(call.rows, lanes, kFold.short_row_threads), in, out,
            lanes, Overlap{});

@@ -2,7 +2,8 @@
 // C order; the defaults go here for those. A warp reads neighbours of kWarp rows at once. The warps of a block share
 // the columns of its rows, and so do several blocks where rows are few: then one launch leaves the (max, sum) of each
 // stretch in temporary storage, and a second merges them in index order and writes. Reads each row twice, writes it
-// once. The cut depends on the shape alone.
+// once; short rows stay in registers and are read once: columns_resident.cuh. The cut depends on the shape alone.
+#include "columns_resident.cuh"
 #include "weights.cuh"
 
 namespace gp::softmax {
@@ -136,6 +137,7 @@ __launch_bounds__(kColumnsPolicy.threads, sizeof(T) == 8 ? 1 : 2) GP_KERNEL
 
 template <int kWarp, typename T>
 void launch_columns(const Call& call) {
+  if (launch_columns_resident<kWarp, T>(call)) return;
   constexpr int kMostWarps = kColumnsPolicy.threads / kWarp;
   const index_t groups = ceil_div(call.rows, kWarp);
   ColumnsShape shape{1, call.cols, 1, groups};

@@ -25,6 +25,7 @@ from gpuport.testing.sizes import (
     BENCHMARK_SIZES,
     COLUMN_SHAPES,
     EDGES,
+    FEW_SHAPES,
     HUGE,
     LONG_ROWS,
     MANY_ROWS,
@@ -91,6 +92,10 @@ class ArgmaxSpec(Spec):
         yield Case("argmin", "float32", (0, 1), axis=1, quick=True)
         for shape in LONG_ROWS:
             yield Case("argmax", "int32", shape, axis=1)
+        for shape in FEW_SHAPES:
+            for dtype in self.dtypes:
+                yield Case("argmax", dtype, shape, "ties", axis=0)
+            yield Case("argmin", "float32", shape, "nan@65", axis=0)
         for shape in COLUMN_SHAPES:
             for dtype in self.dtypes if shape[0] <= 4099 else ("int32", "float32"):
                 yield Case("argmin", dtype, shape, axis=0, quick=shape == (70, 33))

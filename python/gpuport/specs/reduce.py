@@ -38,6 +38,7 @@ from gpuport.testing.sizes import (
     BENCHMARK_SIZES,
     COLUMN_SHAPES,
     EDGES,
+    FEW_SHAPES,
     HUGE,
     LONG_ROWS,
     MANY_ROWS,
@@ -113,6 +114,9 @@ class ReduceSpec(Spec):
         for axis in (0, 1, 2):
             yield Case("sum", "int32", (3, 65, 4), axis=axis)
         for dtype in self.dtypes:
+            for shape in FEW_SHAPES:
+                yield Case("sum", dtype, shape, axis=0)
+                yield Case("max", dtype, shape, axis=0)
             for shape in COLUMN_SHAPES if not self.one_thread else COLUMN_SHAPES[:2]:
                 if shape[0] > 4099 and dtype not in ("int32", "float32"):
                     continue
@@ -297,9 +301,13 @@ SWEEP = tuple(
 )
 
 FIRST = tuple(
-    Shape(dtype, shape, "the gradient of a bias", pattern=FIRST_AXIS)
+    Shape(dtype, shape, why, pattern=FIRST_AXIS)
     for dtype in ("float32", "bfloat16")
-    for shape in ((8192, 4096), (65536, 1024))
+    for shape, why in (
+        ((8192, 4096), "the gradient of a bias"),
+        ((65536, 1024), "the same of a long batch"),
+        ((2, 2**24), "two arrays added"),
+    )
 )
 
 SPECS = (

@@ -43,6 +43,7 @@ from gpuport.testing.memory import LAYOUTS
 from gpuport.testing.regimes import make
 from gpuport.testing.sizes import (
     COLUMN_SHAPES,
+    FEW_SHAPES,
     LONG_ROWS,
     MANY_ROWS,
     ROW_SHAPES,
@@ -114,7 +115,7 @@ class SoftmaxSpec(Spec):
                     yield Case("log_softmax", dtype, shape, "normal", axis=0, layout=layout)
         for axis in (0, 1, 2):
             yield Case("softmax", "float32", (3, 65, 4), "normal", axis=axis)
-        for shape in COLUMN_SHAPES[: 2 if self.one_thread else 4]:
+        for shape in (*FEW_SHAPES, *COLUMN_SHAPES[: 2 if self.one_thread else 4]):
             for dtype in self.dtypes if shape[0] <= 4099 else ("float32",):
                 quick = shape == (70, 33)
                 yield Case("softmax", dtype, shape, "normal", axis=0, quick=quick)
@@ -333,7 +334,11 @@ EVERY = (
 FIRST = tuple(
     Shape(dtype, shape, why, pattern=FIRST_AXIS)
     for dtype in ("float32", "bfloat16")
-    for shape, why in (((4096, 4096), "the labs' case"), ((21, 2**20), "classes of pixels"))
+    for shape, why in (
+        ((4096, 4096), "the labs' case"),
+        ((21, 2**20), "classes of pixels"),
+        ((3, 2**22), "colours"),
+    )
 )
 
 SPECS = (

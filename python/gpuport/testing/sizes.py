@@ -38,6 +38,12 @@ LONG_ROWS: Final = ((3, 70001),)
 # take, and rows enough for a lane each.
 COLUMN_SHAPES: Final = ((70, 33), (1023, 65), (4099, 33), (70001, 17))
 
+# The same of few elements, of which a lane takes several rows where a vector divides their number.
+FEW_SHAPES: Final = (
+    *((2, 264), (3, 1032), (4, 40), (3, 77), (8, 136), (9, 72)),
+    *((16, 66), (16, 136), (21, 70), (32, 33)),
+)
+
 # Positions at which one element decides: the edges of warps of either width, of blocks and of the
 # range.
 EDGES: Final = (0, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 511, 512, 1022, 1023)
