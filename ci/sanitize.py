@@ -3,7 +3,8 @@
     compute-sanitizer --tool racecheck python ci/sanitize.py [BACKEND [KERNEL...]]
 
 A sanitizer slows a kernel down by hundreds, so this takes, of each kernel's spec, the cases with
-4,099 elements, and those with one less and one more, and rows of as many that stand side by side.
+4,099 elements, and those with one less and one more, and rows of as many and of few that stand side
+by side.
 Kernels whose blocks wait for each other get a size of several tiles as well. The answers are
 checked as in `gpuport check`.
 """
@@ -21,7 +22,8 @@ from gpuport.testing.machine import machine
 
 SIZE = 4099
 SEVERAL_TILES = 50_001
-SIDE_BY_SIDE = (SIZE, 33)  # reduced along the first axis
+SIDE_BY_SIDE = ((SIZE, 33), (3, 1032), (16, 136), (21, 70))  # reduced along the first axis
+TWO_ROWS_A_LANE = (1026, 8200)  # 16 MB of 16-bit floats
 WAITING = (
     "reduce.single_pass",
     "argmax.single_pass",
@@ -38,8 +40,10 @@ def chosen(kernel: str, target: Target) -> Iterator[Case]:
             sizes = (SIZE - 1, SIZE, SIZE + 1)
             for size in (*sizes, SEVERAL_TILES) if kernel in WAITING else sizes:
                 yield replace(case, shape=(*case.shape[:-1], size))
-        elif case.shape == SIDE_BY_SIDE and case.dtype in ("int8", "bfloat16", "float32"):
+        elif case.shape in SIDE_BY_SIDE and case.dtype in ("int8", "bfloat16", "float32"):
             yield case
+            if kernel == "reduce.single_pass" and (case.op, case.dtype) == ("sum", "bfloat16"):
+                yield replace(case, shape=TWO_ROWS_A_LANE)
 
 
 def failures(spec: Spec, kernel: str, target: Target) -> tuple[int, list[str]]:
