@@ -231,7 +231,9 @@ def test_storage_goes_back_with_its_graph(torch: Any, side: Any) -> None:
 
     capture_and_replay()
     used = [capture_and_replay() for _ in range(100)]
-    assert used == [used[0]] * 100
+    # The driver tells a little after a graph is gone, so now and then the next one gets storage of
+    # its own, 112 KiB. Storage that never came back would be 11 MiB.
+    assert max(used) - used[0] <= 1 << 20
 
 
 def test_more_storage_than_at_first(torch: Any, side: Any) -> None:
