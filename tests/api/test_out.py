@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpuport
+from gpuport._dtypes import numpy_dtype
 
 X = np.random.default_rng(0).normal(size=(6, 10)).astype(np.float32)
 
@@ -39,6 +40,36 @@ def test_layout_of_out_does_not_change_bits(layout: str, axis: int | None) -> No
             out = OUTPUTS[layout](expected.shape, np.float32)
             assert call(view, axis=axis, out=out) is out
             assert out.astype(np.float32).tobytes() == expected.tobytes()
+
+
+# A column of float16 whose softmax has a bit more or less where its sum is rescaled on the way.
+CLOSE = (
+    *(2.537, -1.138, -0.696, 2.12, -1.108, -0.437, 1.516, 1.606),
+    *(0.2573, 1.606, 2.926, 3.727, 3.05, -2.32, 4.918, -3.834),
+)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("elements", [2, 4, 7, 8, 9, 12, 16, 17, 32])
+def test_layout_of_out_does_not_change_bits_along_the_first_axis(elements: int, dtype: str) -> None:
+    """Few elements, of rows that a lane takes as vectors where the input allows it."""
+    random = np.random.default_rng(elements).normal(size=(elements, 2048)) * 3
+    random[:16, :16] = np.array(CLOSE)[:elements, None]
+    x = random.astype(numpy_dtype(dtype))
+    outputs = (
+        np.empty((elements, 2049), x.dtype)[:, :2048],
+        np.empty((elements, 2056), x.dtype)[:, 1:2049],
+        np.empty((elements, 4096), x.dtype)[:, ::2],
+        np.empty((elements, 2048), x.dtype)[:, ::-1],
+        np.empty((2048, elements), x.dtype).T,
+    )
+    for call in (gpuport.softmax, gpuport.log_softmax, gpuport.sum):
+        options = {"dtype": dtype} if call is gpuport.sum else {}
+        expected = call(x, axis=0, **options)
+        for out in outputs:
+            into = out[0] if call is gpuport.sum else out
+            call(x, axis=0, out=into, **options)
+            assert into.tobytes() == expected.tobytes(), (call.__name__, out.strides)
 
 
 def test_gaps_of_a_strided_out_are_left_alone() -> None:

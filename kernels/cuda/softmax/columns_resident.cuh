@@ -58,34 +58,41 @@ __launch_bounds__(kColumnsResidentThreads, 2) GP_KERNEL columns_resident_kernel(
   }
 }
 
-// Whether each lane can read and write kRows neighbours as one.
+// Whether each lane can read or write kRows neighbours as one.
 template <typename T, int kRows>
-bool are_vectors(const Call& call) {
-  const auto is_vector = [&](const Operand& operand) {
-    return operand.row_stride == 1 && operand.col_stride % kRows == 0 &&
-           reinterpret_cast<std::uintptr_t>(operand.data) % (kRows * sizeof(T)) == 0;
-  };
-  return kRows == 1 ||
-         (call.rows % kRows == 0 && is_vector(call.in) && (call.op == OpCode::kLogSumExp || is_vector(call.out)));
+bool are_vectors(const Operand& operand, index_t rows) {
+  return rows % kRows == 0 && operand.row_stride == 1 && operand.col_stride % kRows == 0 &&
+         reinterpret_cast<std::uintptr_t>(operand.data) % (kRows * sizeof(T)) == 0;
+}
+
+template <int kWarp, typename T, int kCols, int kRows>
+void launch_columns_resident_by(const Call& call) {
+  const index_t lanes = ceil_div(call.rows, kRows);
+  launch(columns_resident_kernel<kWarp, T, kCols, kRows>, call,
+         blocks_for(ceil_div(lanes, kColumnsResidentThreads), kColumnsResidentThreads), rows_of<T>(call), Overlap{});
 }
 
 // False where the rows are too long, or too short for a lane that cannot take neighbours. Rows of more than 16 elements
-// other than float32 need more registers than there are, and on AMD their addresses do.
+// other than float32 need more registers than there are, and on AMD their addresses do. The input alone decides,
+// because the layout of the output changes no bit: where it cannot be written as vectors, a lane has one row.
 template <int kWarp, typename T>
 bool launch_columns_resident(const Call& call) {
-  const auto launch_for = [&]<int kCols, int kRows>() {
-    if (call.cols > kCols || !are_vectors<T, kRows>(call)) return false;
-    const index_t lanes = ceil_div(call.rows, kRows);
-    launch(columns_resident_kernel<kWarp, T, kCols, kRows>, call,
-           blocks_for(ceil_div(lanes, kColumnsResidentThreads), kColumnsResidentThreads), rows_of<T>(call), Overlap{});
+  constexpr int kRows = sizeof(T) == 8 ? 2 : 4;
+  const auto launch_for = [&]<int kCols, int kRowsOfLane>() {
+    if (call.cols > kCols || !(kRowsOfLane == 1 || are_vectors<T, kRowsOfLane>(call.in, call.rows))) return false;
+    if (kRowsOfLane == 1 || call.op == OpCode::kLogSumExp || are_vectors<T, kRowsOfLane>(call.out, call.rows)) {
+      launch_columns_resident_by<kWarp, T, kCols, kRowsOfLane>(call);
+    } else {
+      launch_columns_resident_by<kWarp, T, 16, 1>(call);
+    }
     return true;
   };
-  constexpr int kRows = sizeof(T) == 8 ? 2 : 4;
   if (launch_for.template operator()<4, kRows>()) return true;
   if (launch_for.template operator()<8, kRows>()) return true;
   if (launch_for.template operator()<16, kRows / 2>()) return true;
-  if constexpr (sizeof(T) == 4 && kTarget != Target::kAmd)
+  if constexpr (sizeof(T) == 4 && kTarget != Target::kAmd) {
     return call.cols > 8 && launch_for.template operator()<32, 1>();
+  }
   return false;
 }
 
