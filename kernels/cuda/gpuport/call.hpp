@@ -77,6 +77,12 @@ struct Operand {
   void* data = nullptr;
   DType dtype = DType::kF32;
   index_t row_stride = 0, col_stride = 0;
+
+  // Whether `count` neighbouring rows are one aligned vector in each column.
+  bool has_row_vectors(index_t rows, index_t cols, index_t count) const {
+    return row_stride == 1 && rows % count == 0 && (cols == 1 || col_stride % count == 0) &&
+           reinterpret_cast<std::uintptr_t>(data) % (std::size_t(count) * dtype_size(dtype)) == 0;
+  }
 };
 
 inline constexpr int kMoreOperands = 4;

@@ -22,9 +22,9 @@ struct ColumnPolicy {
 inline constexpr ColumnPolicy kColumns = {512, 264, 256};
 
 // Lanes that have two rows each, and read both as one, have half as many loads to issue and twice as much on its way.
-// On an H200 sums of 16-bit floats from 16 MB on took 1/10 to 1/3 less time than with one row a lane, but smaller ones
-// up to a third more; of float32 5 % less where rows are many, and up to 7 % more where they are few. CPU: from where
-// `gpuport check` and the tests see both.
+// On an H200 sums of 16-bit floats from 16 MB on took up to 1/3 less time than with one row a lane (2 % more where
+// there are 64 rows), but smaller ones up to a third more; of float32 5 % less where rows are many, and up to 7 % more
+// where they are few. CPU: from where `gpuport check` and the tests see both.
 struct WidePolicy {
   index_t least_bytes;  // of the matrix
   index_t least_rows;
@@ -356,11 +356,11 @@ template <int kWarp, typename Op>
 void fold_columns(const Call& call, const Results<Op>& out, index_t length, PowerOfTwo shares, int partials) {
   using Input = typename Op::Input;
   if constexpr (kTakesWide<Op>) {
-    const bool are_pairs = call.in.row_stride == 1 && call.rows % 2 == 0 && call.in.col_stride % 2 == 0 &&
-                           reinterpret_cast<std::uintptr_t>(call.in.data) % (2 * sizeof(Input)) == 0;
     const bool are_enough = call.rows >= kWide<Input>.least_rows &&
                             call.rows * call.cols * index_t(sizeof(Input)) >= kWide<Input>.least_bytes;
-    if (are_pairs && are_enough) return launch_fold_columns<kWarp, Op, 2>(call, out, length, shares, partials);
+    if (are_enough && call.in.has_row_vectors(call.rows, call.cols, 2)) {
+      return launch_fold_columns<kWarp, Op, 2>(call, out, length, shares, partials);
+    }
   }
   launch_fold_columns<kWarp, Op, 1>(call, out, length, shares, partials);
 }

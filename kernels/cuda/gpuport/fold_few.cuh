@@ -20,6 +20,9 @@ inline constexpr FewPolicy kFew = {kTarget == Target::kCpu ? 64 : 256, 4};
 // of one of bytes: the sums of sixteen, in 64 bits each, need too many registers.
 template <typename Input>
 inline constexpr int kFewRows = int(larger(smaller(kPackItems<Input>, 8), 4));
+// Of which it writes so many as one.
+template <typename Op>
+inline constexpr int kFewStored = int(smaller(kFewRows<typename Op::Input>, kPackItems<typename Op::Result>));
 
 template <int kWarp, typename Op>
 __launch_bounds__(kFew.threads, 2) GP_KERNEL
@@ -27,8 +30,8 @@ __launch_bounds__(kFew.threads, 2) GP_KERNEL
   if constexpr (!Warp<kWarp>::kIsCompiled) return Warp<kWarp>::refuse();
   using Input = typename Op::Input;
   using Result = typename Op::Result;
-  constexpr int kRows = kFewRows<Input>, kItems = kPackItems<Input>, kAtOnce = int(smaller(kItems, kFew.at_once));
-  constexpr int kStored = int(smaller(kRows, kPackItems<Result>));
+  constexpr int kRows = kFewRows<Input>, kStored = kFewStored<Op>, kItems = kPackItems<Input>,
+                kAtOnce = int(smaller(kItems, kFew.at_once));
   const int cols = int(in.cols);
   overlap.await_kernels_ahead();
   const index_t step = index_t(gridDim.x) * kFew.threads * kRows;
@@ -95,14 +98,8 @@ __launch_bounds__(kFew.threads, 2) GP_KERNEL
 // Whether each lane can read and write its rows as vectors.
 template <typename Op>
 bool are_few_in_vectors(const Call& call) {
-  using Input = typename Op::Input;
-  constexpr index_t kRows = kFewRows<Input>;
-  const auto is_aligned = [](const void* data, std::size_t bytes) {
-    return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
-  };
-  return call.in.row_stride == 1 && call.out.row_stride == 1 && call.rows % kRows == 0 &&
-         call.in.col_stride % kRows == 0 && is_aligned(call.in.data, kRows * sizeof(Input)) &&
-         is_aligned(call.out.data, kVectorBytes);
+  return call.in.has_row_vectors(call.rows, call.cols, kFewRows<typename Op::Input>) &&
+         call.out.has_row_vectors(call.rows, 1, kFewStored<Op>);
 }
 
 // `lanes` share a row in fold_short_rows_kernel.

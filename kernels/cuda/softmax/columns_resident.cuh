@@ -58,13 +58,6 @@ __launch_bounds__(kColumnsResidentThreads, 2) GP_KERNEL columns_resident_kernel(
   }
 }
 
-// Whether each lane can read or write kRows neighbours as one.
-template <typename T, int kRows>
-bool are_vectors(const Operand& operand, index_t rows) {
-  return rows % kRows == 0 && operand.row_stride == 1 && operand.col_stride % kRows == 0 &&
-         reinterpret_cast<std::uintptr_t>(operand.data) % (kRows * sizeof(T)) == 0;
-}
-
 template <int kWarp, typename T, int kCols, int kRows>
 void launch_columns_resident_by(const Call& call) {
   const index_t lanes = ceil_div(call.rows, kRows);
@@ -79,8 +72,10 @@ template <int kWarp, typename T>
 bool launch_columns_resident(const Call& call) {
   constexpr int kRows = sizeof(T) == 8 ? 2 : 4;
   const auto launch_for = [&]<int kCols, int kRowsOfLane>() {
-    if (call.cols > kCols || !(kRowsOfLane == 1 || are_vectors<T, kRowsOfLane>(call.in, call.rows))) return false;
-    if (kRowsOfLane == 1 || call.op == OpCode::kLogSumExp || are_vectors<T, kRowsOfLane>(call.out, call.rows)) {
+    if (call.cols > kCols || !(kRowsOfLane == 1 || call.in.has_row_vectors(call.rows, call.cols, kRowsOfLane)))
+      return false;
+    if (kRowsOfLane == 1 || call.op == OpCode::kLogSumExp ||
+        call.out.has_row_vectors(call.rows, call.cols, kRowsOfLane)) {
       launch_columns_resident_by<kWarp, T, kCols, kRowsOfLane>(call);
     } else {
       launch_columns_resident_by<kWarp, T, 16, 1>(call);
