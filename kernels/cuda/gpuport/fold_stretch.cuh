@@ -68,6 +68,12 @@ struct Partial {
     }
   }
   GP_DEVICE void merge(const Partial& other) { state = Op::combine(state, other.state); }
+  template <typename W>
+  static GP_DEVICE Partial across(const Partial& partial)
+    requires requires { Op::template across<W>(partial.state); }
+  {
+    return {Op::template across<W>(partial.state)};
+  }
   template <typename IndexOf>
   GP_DEVICE typename Op::State finish(IndexOf) const {
     return state;
@@ -113,6 +119,22 @@ struct Partial<Op, Place> {
     const bool is_tie = !Value::is_better(best, other.best) && !Value::is_better(other.best, best);
     if (Value::is_better(other.best, best) || (is_tie && other.place < place)) *this = other;
   }
+  // The best of the lanes', the lowest place of those that have it: a word after the other.
+  template <typename W>
+  static GP_DEVICE Partial across(const Partial& partial)
+    requires(sizeof(typename Value::State) <= 4)
+  {
+    const std::uint32_t own = ordered_word(partial.best), most = W::greatest_word(own);
+    Place place = own == most ? partial.place : kNowhere;
+    if constexpr (sizeof(Place) == 8) {
+      const auto upper = std::uint32_t(place >> 32), least = W::least_word(upper);
+      const std::uint32_t lower = W::least_word(upper == least ? std::uint32_t(place) : ~0u);
+      place = Place(least) << 32 | lower;
+    } else {
+      place = W::least_word(place);
+    }
+    return {of_ordered_word<typename Value::State>(most), place};
+  }
   template <typename IndexOf>
   GP_DEVICE typename Op::State finish(IndexOf index_of) const {
     return {best, index_of(place)};
@@ -127,6 +149,12 @@ struct MergePartials {
   static GP_DEVICE State combine(State a, const State& b) {
     a.merge(b);
     return a;
+  }
+  template <typename W>
+  static GP_DEVICE State across(const State& state)
+    requires requires { State::template across<W>(state); }
+  {
+    return State::template across<W>(state);
   }
 };
 
@@ -169,25 +197,28 @@ struct RowStretch {
     return items;
   }
 
-  // The share of thread `first` of `step`: rounds of kPacks packs, loaded before any is looked at, and one of what is
-  // left. Of a round, the p-th pack goes to the p-th partial.
-  template <typename Step>
+  // The share of thread `first` of `step`: rounds of kPacks packs, loaded before any is looked at, of which the last may
+  // lack some. Of a round, the p-th pack goes to the p-th partial. `kIsPacked` says that the row can be read by packs.
+  template <bool kIsPacked = false, typename Step>
   GP_DEVICE Partial<Op> fold(int first, Step by) const {
     const int step = by;
     const std::uint32_t begin = first;
     const std::uint32_t count = begin < last ? quotient(last - begin - 1, by) + 1 : 0;
     auto sum = Partial<Op>::empty();
-    if (is_packable(start, stride)) {
+    if (kIsPacked || is_packable(start, stride)) {
       Partial<Op> partials[kPartials];
 #pragma unroll
       for (Partial<Op>& partial : partials) partial = Partial<Op>::empty();
-      std::uint32_t pack = begin;
+      if (count > kPacks) {
+        std::uint32_t pack = begin;
 #pragma unroll 1
-      for (std::uint32_t round = 0; round < count / kPacks; ++round) {
-        take<kPacks>(partials, pack, step);
-        pack += kPacks * step;
+        for (auto left = int(count); left > 0; left -= kPacks) {
+          take<kPacks>(partials, pack, step, left);
+          pack += kPacks * step;
+        }
+      } else {  // in as few instructions as there is to do
+        take_few<kPacks>(partials, begin, step, int(count));
       }
-      take_rest<kPacks>(partials, pack, step, count % kPacks);
 #pragma unroll
       for (const Partial<Op>& partial : partials) sum.merge(partial);
     } else {  // the same additions in the same order, one pack after the other
@@ -207,18 +238,17 @@ struct RowStretch {
     return sum;
   }
 
-  // The first `left` of the packs from `pack` on, one at least. No load is conditional, as the compiler would join it
-  // with its use, which asks the same: past `left` the last is read again.
+  // The first `left` of the packs from `pack` on, and no more than kCount.
   template <int kCount>
   GP_DEVICE void take(Partial<Op> (&partials)[kPartials], std::uint32_t pack, int step, int left = kCount) const {
     const auto* const from = reinterpret_cast<const PackOf<Input>*>(start) + pack;
     PackOf<Input> packs[kCount];
 #pragma unroll
-    for (int p = 0; p < kCount; ++p) packs[p] = load_vector(from + (p < left ? p : left - 1) * step);
+    for (int p = 0; p < kCount; ++p) packs[p] = load_vector_if(p < left, from + p * step);
     const auto add_to = [&](auto& into) {
 #pragma unroll
       for (int p = 0; p < kCount; ++p) {
-        if (p < left) into[p % kPartials].add(op, packs[p], (pack + p * step) * kItems);
+        if (IgnoresZeros<Op> || p < left) into[p % kPartials].add(op, packs[p], (pack + p * step) * kItems);
       }
     };
     if constexpr (kPartials == 1) {
@@ -233,16 +263,16 @@ struct RowStretch {
       for (int p = 0; p < kCount; ++p) partials[p] = copies[p];
     }
   }
-  // No more than kCount packs at once, with less than twice the loads that they need.
+  // The same of kCount packs or fewer, with less than twice the loads that they need.
   template <int kCount>
-  GP_DEVICE void take_rest(Partial<Op> (&partials)[kPartials], std::uint32_t pack, int step, int left) const {
+  GP_DEVICE void take_few(Partial<Op> (&partials)[kPartials], std::uint32_t pack, int step, int left) const {
     if constexpr (kCount > 0) {
       if (left == kCount) {
         take<kCount>(partials, pack, step);
       } else if (left > kCount / 2) {
         take<kCount>(partials, pack, step, left);
       } else {
-        take_rest<kCount / 2>(partials, pack, step, left);
+        take_few<kCount / 2>(partials, pack, step, left);
       }
     }
   }

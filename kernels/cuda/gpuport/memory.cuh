@@ -244,6 +244,21 @@ GP_DEVICE P load_vector(const P* address) {
   const Vector vector = *reinterpret_cast<const Vector*>(address);
   return bit_cast<P>(vector);
 }
+// The same where `is_there`, and zeros elsewhere. An instruction with a condition of its own: the compiler would make a
+// branch of it and of what is done with the vector, and the next load would wait behind that.
+template <typename P>
+GP_DEVICE P load_vector_if(bool is_there, const P* address) {
+  static_assert(sizeof(P) == kVectorBytes);
+#if defined(GP_TARGET_CUDA)
+  Vector vector = {};
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %4, 0; @p ld.global.v4.b32 {%0, %1, %2, %3}, [%5]; }"
+               : "+r"(vector.x), "+r"(vector.y), "+r"(vector.z), "+r"(vector.w)
+               : "r"(unsigned(is_there)), "l"(address));
+  return bit_cast<P>(vector);
+#else
+  return is_there ? load_vector(address) : P{};
+#endif
+}
 template <typename P>
 GP_DEVICE void store_vector(P* address, const P& value) {
   static_assert(sizeof(P) == kVectorBytes);

@@ -18,6 +18,10 @@ concept Commutes = requires { requires Op::kCommutes; };
 template <typename Op>
 concept IsExact = requires { requires Op::kIsExact; };
 
+// Whether elements that are zero leave the state as it is, bit for bit: a sum that began with 0.0 is never -0.0.
+template <typename Op>
+concept IgnoresZeros = requires { requires Op::kIgnoresZeros; };
+
 // Integers wrap, as NumPy's do: the addition is unsigned, so overflow is defined.
 template <typename T>
 GP_HOST_DEVICE T wrapping_sum(T a, T b) {
@@ -30,7 +34,7 @@ struct Sum {
   using State = A;
   using Result = R;
   static constexpr OpCode kCode = OpCode::kSum;
-  static constexpr bool kCommutes = true;
+  static constexpr bool kCommutes = true, kIgnoresZeros = true;
   static GP_HOST_DEVICE State identity() { return State(0); }
   static GP_HOST_DEVICE State lift(Input x) { return State(x); }
   static GP_HOST_DEVICE State combine(State a, State b) {
@@ -82,6 +86,29 @@ template <typename T>
 using Max = Extremum<T, true>;
 template <typename T>
 using Min = Extremum<T, false>;
+
+// A word that is the greater, the greater the value: as an integer compares, or a float of which a NaN is the greatest
+// and zeros are equal. And the value of such a word.
+template <typename V>
+GP_HOST_DEVICE std::uint32_t ordered_word(V value) {
+  if constexpr (std::is_same_v<V, float>) {
+    if (value != value) return ~0u;
+    const auto bits = bit_cast<std::uint32_t>(value + 0.0f);  // -0.0 becomes 0.0
+    return bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+  } else {
+    static_assert(std::is_integral_v<V> && sizeof(V) <= 4);
+    return std::uint32_t(std::int32_t(value)) ^ 0x80000000u;
+  }
+}
+template <typename V>
+GP_HOST_DEVICE V of_ordered_word(std::uint32_t word) {
+  if constexpr (std::is_same_v<V, float>) {
+    if (word == ~0u) return quiet_nan<float>();
+    return bit_cast<float>(word >> 31 != 0 ? word & 0x7fffffffu : ~word);
+  } else {
+    return V(std::int32_t(word ^ 0x80000000u));
+  }
+}
 
 // Four bytes of bool at once: 1 for every byte that is not 0.
 GP_HOST_DEVICE std::uint32_t nonzero_bytes(std::uint32_t bytes) {
@@ -176,7 +203,7 @@ struct KeyedSum {
   using Brief = std::conditional_t<(sizeof(T) < 4), std::int32_t, State>;
   using Bits = std::make_unsigned_t<Brief>;
   static constexpr OpCode kCode = OpCode::kSum;
-  static constexpr bool kCommutes = true, kIsExact = true;
+  static constexpr bool kCommutes = true, kIsExact = true, kIgnoresZeros = true;
   Bits mask;
   bool is_bool;
 
@@ -197,6 +224,19 @@ struct KeyedSum {
   GP_HOST_DEVICE State lift(Input x) const { return brief(x); }
   static GP_HOST_DEVICE State combine(State a, State b) { return wrapping_sum(a, b); }
   static GP_HOST_DEVICE Result finish(State s) { return s; }
+  // The sum of the lanes' states: by pieces so short that those of all lanes add up to a word.
+  template <typename W>
+  static GP_DEVICE State across(State state) {
+    constexpr int kPiece = 26;
+    static_assert(W::kLanes <= 1 << (32 - kPiece));
+    const auto bits = std::uint64_t(state);
+    std::uint64_t sum = 0;
+#pragma unroll
+    for (int at = 0; at < 64; at += kPiece) {
+      sum += std::uint64_t(W::sum_of_words(std::uint32_t(bits >> at) & ((1u << kPiece) - 1))) << at;
+    }
+    return State(sum);
+  }
 
   // The sum of kCount items, in a pack.
   template <int kCount, typename Pack>

@@ -26,6 +26,13 @@ inline constexpr int kCompiledWidth = 32;
 inline constexpr int kCompiledWidth = 0;
 #endif
 
+// Whether the hardware combines a word of each lane at once, where shuffles take a step for each doubling.
+#if defined(GP_TARGET_CUDA) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+inline constexpr bool kReducesWords = true;
+#else
+inline constexpr bool kReducesWords = false;
+#endif
+
 enum class Shuffle { kIndex, kUp, kDown, kXor };
 
 template <Shuffle kKind, typename T>
@@ -154,15 +161,41 @@ struct Warp {
     }
   }
 
-  // Every lane holds the result, the same bits. Keeps the order of the lanes, so the operator need not commute.
+  // Every lane holds the result, the same bits. Keeps the order of the lanes, so the operator need not commute. One
+  // that has across() says how to do it by words, and is exact.
   template <typename Op>
   static GP_DEVICE typename Op::State all_reduce(typename Op::State state) {
+    if constexpr (kReducesWords && requires { Op::template across<Warp>(state); }) {
+      return Op::template across<Warp>(state);
+    } else {
 #pragma unroll
-    for (int bit = 1; bit < kGroup; bit *= 2) {
-      const typename Op::State other = shuffle_xor(state, bit);
-      state = lane() & bit ? Op::combine(other, state) : Op::combine(state, other);
+      for (int bit = 1; bit < kGroup; bit *= 2) {
+        const typename Op::State other = shuffle_xor(state, bit);
+        state = lane() & bit ? Op::combine(other, state) : Op::combine(state, other);
+      }
+      return state;
     }
-    return state;
+  }
+
+  // The greatest, the least and the sum of the lanes' words. Every lane holds it.
+  static constexpr bool kReducesWords = detail::kReducesWords && kGroup == kWidth;
+  static GP_DEVICE std::uint32_t greatest_word(std::uint32_t word) {
+#if defined(GP_TARGET_CUDA)
+    if constexpr (kReducesWords) return __reduce_max_sync(unsigned(group_mask()), word);
+#endif
+    return fold_words(word, [](std::uint32_t a, std::uint32_t b) { return b > a ? b : a; });
+  }
+  static GP_DEVICE std::uint32_t least_word(std::uint32_t word) {
+#if defined(GP_TARGET_CUDA)
+    if constexpr (kReducesWords) return __reduce_min_sync(unsigned(group_mask()), word);
+#endif
+    return fold_words(word, [](std::uint32_t a, std::uint32_t b) { return b < a ? b : a; });
+  }
+  static GP_DEVICE std::uint32_t sum_of_words(std::uint32_t word) {
+#if defined(GP_TARGET_CUDA)
+    if constexpr (kReducesWords) return __reduce_add_sync(unsigned(group_mask()), word);
+#endif
+    return fold_words(word, [](std::uint32_t a, std::uint32_t b) { return a + b; });
   }
 
   // Lane i holds the combination of lanes 0 .. i. Keeps the order.
@@ -181,6 +214,14 @@ struct Warp {
   static GP_DEVICE typename Op::State exclusive_scan(typename Op::State state) {
     const typename Op::State before = shuffle_up(inclusive_scan<Op>(state), 1);
     return lane() == 0 ? Op::identity() : before;
+  }
+
+ private:
+  template <typename Combine>
+  static GP_DEVICE std::uint32_t fold_words(std::uint32_t word, Combine combine) {
+#pragma unroll
+    for (int bit = 1; bit < kGroup; bit *= 2) word = combine(word, shuffle_xor(word, bit));
+    return word;
   }
 };
 

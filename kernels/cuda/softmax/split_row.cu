@@ -71,19 +71,19 @@ void launch_in_stretches(const Call& call) {
          View2<const State>{data, call.rows, splits, splits, 1}, stretch, Overlap{});
 }
 
-// By what a block may have of shared memory: the ring fills it. H200: tiles of 28 KiB, because of 32 KiB 2^24 elements
-// leave half of the blocks one tile more than the others, and take 4 % longer. AMD: not measured; one block of few
-// waves leaves the unit's others to a second block. CPU: few threads, because each costs a context of the emulator.
+// By what a block may have of shared memory: the ring fills it. Only the first line is measured, on an H200. AMD: one
+// block of few waves leaves the unit's others to a second block. CPU: few threads, because each costs a context of the
+// emulator.
 struct RingPolicy {
   Target target;
   int least_shared_bytes;
-  int threads;  // workers of a block
+  int threads;  // workers of a block, at most
   int most_stages;
   int most_blocks;
 };
 constexpr int kAnyNumber = std::numeric_limits<int>::max();
 constexpr RingPolicy kRingPolicies[] = {
-    {Target::kCuda, 160 << 10, 448, kMostStages, kAnyNumber},
+    {Target::kCuda, 160 << 10, 512, kMostStages, kAnyNumber},
     {Target::kCuda, 96 << 10, 256, kMostStages, kAnyNumber},
     {Target::kCuda, 0, 128, kMostStages, kAnyNumber},
     {Target::kAmd, 0, 128, kMostStages, kAnyNumber},
@@ -110,9 +110,17 @@ template <int kWarp, typename T>
 struct TileLaunch {
   using State = MaxSum<Accum<T>>;
   const Call& call;
-  TileShape shape;
   int threads, stages;
+  TileShape shape;
   index_t most_blocks;
+
+  TileLaunch(const Call& call, const RingPolicy& policy, int shared_bytes, int most_threads)
+      : call(call), threads(int(smaller(policy.threads, most_threads))), most_blocks(policy.most_blocks) {
+    shape.packs = threads * kTilePacks;
+    shape.tiles = int(ceil_div(call.cols / kPackItems<T>, shape.packs));
+    const int fit = (shared_bytes - kStaticBytes) / (shape.packs * kVectorBytes);
+    stages = int(smaller(fit, policy.most_stages));
+  }
 
   std::size_t ring_bytes() const { return std::size_t(stages * shape.packs) * kVectorBytes; }
 
@@ -146,24 +154,20 @@ template <int kWarp, typename T>
 void launch_split(const Call& call) {
   const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
   const RingPolicy& policy = ring_policy(shared_bytes);
-  const int threads = int(smaller(policy.threads, kMostThreads<T>));
-  const int packs = threads * kTilePacks;
-  const index_t row_packs = call.cols / kPackItems<T>, tiles = ceil_div(row_packs, packs);
-  if (!reads_packs(call) || tiles < 2 || row_packs > kMostRowPacks || call.rows * tiles > kMostTiles) {
+  const TileLaunch<kWarp, T> streamed(call, policy, shared_bytes, kStreamThreads<T>);
+  if (!reads_packs(call) || streamed.shape.tiles < 2 || call.cols / kPackItems<T> > kMostRowPacks ||
+      call.rows * streamed.shape.tiles > kMostTiles) {
     return launch_in_stretches<kWarp, T>(call);
   }
-  const int fit = (shared_bytes - kStaticBytes) / (packs * kVectorBytes);
-  const TileLaunch<kWarp, T> tile_launch{
-      call, {packs, int(tiles)}, threads, int(smaller(fit, policy.most_stages)), policy.most_blocks};
   // What finds edges is a seventh of the work on 16-bit elements, of others less.
   if constexpr (kIsReducedFloat<T>) {
-    if (has_no_edges<T>(call) && tile_launch.template stream<false>()) return;
+    if (has_no_edges<T>(call) && streamed.template stream<false>()) return;
   }
-  if (tile_launch.template stream<true>()) return;
+  if (streamed.template stream<true>()) return;
   if constexpr (kHeldTiles<T> == 0) {
     launch_in_stretches<kWarp, T>(call);
   } else {
-    tile_launch.keep();
+    TileLaunch<kWarp, T>(call, policy, shared_bytes, kResidentThreads).keep();
   }
 }
 

@@ -12,8 +12,6 @@
 namespace gp::softmax {
 
 inline constexpr int kTilePacks = 4;
-template <typename T>
-inline constexpr int kMostThreads = sizeof(T) == 8 ? 256 : 448;  // of a block; float64 takes twice the registers
 
 struct RingShape {
   int workers;  // threads
