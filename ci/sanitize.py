@@ -5,7 +5,8 @@
 A sanitizer slows a kernel down by hundreds, so this takes, of each kernel's spec, the cases with
 4,099 elements, and those with one less and one more, and rows of as many and of few that stand side
 by side.
-Kernels whose blocks wait for each other get a size of several tiles as well. The answers are
+Kernels whose blocks wait for each other get a size of several tiles as well, and those that treat
+long rows apart a long one. The answers are
 checked as in `gpuport check`.
 """
 
@@ -19,11 +20,19 @@ import gpuport
 from gpuport import specs
 from gpuport.testing import Case, Spec, Target, cases, run_case, targets
 from gpuport.testing.machine import machine
+from gpuport.testing.sizes import LONG_LOADS
 
 SIZE = 4099
 SEVERAL_TILES = 50_001
 SIDE_BY_SIDE = ((SIZE, 33), (3, 1032), (16, 136), (21, 70))  # reduced along the first axis
 TWO_ROWS_A_LANE = (1026, 8200)  # 16 MB of 16-bit floats
+# Kernels and paths that only long rows take.
+LONG = {
+    "reduce.single_pass": ("float32", LONG_LOADS[0]),
+    "argmax.single_pass": ("float32", LONG_LOADS[0]),
+    "scan.lookback": ("int32", (2200001,)),
+    "segmented.merge_path": ("float32", (2**25 + 13,)),
+}
 WAITING = (
     "reduce.single_pass",
     "argmax.single_pass",
@@ -35,7 +44,10 @@ WAITING = (
 
 
 def chosen(kernel: str, target: Target) -> Iterator[Case]:
+    dtype, shape = LONG.get(kernel, ("", ()))
     for case in cases(kernel, target):
+        if shape and (case.dtype, case.shape) == (dtype, shape):
+            yield case
         if case.shape in ((SIZE,), (3, SIZE)) and not case.refused:
             sizes = (SIZE - 1, SIZE, SIZE + 1)
             for size in (*sizes, SEVERAL_TILES) if kernel in WAITING else sizes:

@@ -43,6 +43,28 @@ GP_KERNEL group_kernel(const std::int32_t* in, std::int64_t* out) {
   result[8] = __popcll(W::lanes_below());
 }
 
+// Of a value and a place a lane: what a warp makes of all of them word by word, the same on every lane.
+constexpr int kWordResults = 8;
+template <int kWarp>
+GP_KERNEL words_kernel(const std::uint64_t* in, const std::uint64_t* places, std::int64_t* out) {
+  using W = Warp<kWarp>;
+  if constexpr (!W::kIsCompiled) return W::refuse();
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  const auto word = std::uint32_t(in[i]), place = std::uint32_t(places[i]);
+  const auto value = bit_cast<float>(word);
+  std::int64_t* const result = out + index_t(i) * kWordResults;
+  result[0] = W::greatest_word(word);
+  result[1] = W::least_word(word);
+  result[2] = W::sum_of_words(word);
+  result[3] = KeyedSum<std::int32_t>::across<W>(std::int64_t(in[i]));
+  result[4] = Partial<KeyedArgMax<float>>::across<W>({value, place}).place;
+  using Far = Partial<KeyedArgMax<float>, std::uint64_t>;
+  result[5] = std::int64_t(Far::across<W>({value, places[i]}).place);
+  using FarByte = Partial<KeyedArgMax<std::int8_t>, std::uint64_t>;
+  result[6] = std::int64_t(FarByte::across<W>({std::int8_t(word), places[i]}).place);
+  result[7] = bit_cast<std::uint32_t>(Far::across<W>({value, places[i]}).best);
+}
+
 // Scans of a whole block with an operator that does not commute.
 template <int kWarp>
 GP_KERNEL block_kernel(const MatrixProduct::State* in, MatrixProduct::State* inclusive, MatrixProduct::State* exclusive,
@@ -200,6 +222,20 @@ LAYER_API int layer_group(int device, int group, int blocks, const std::int32_t*
           launch(group_kernel<kWarp, kGroup>, call, blocks_for(blocks, kThreads), source.data(), result.data());
         }
       });
+    });
+    result.read(out);
+  });
+}
+
+LAYER_API int layer_words(int device, int blocks, const std::uint64_t* in, const std::uint64_t* places,
+                          std::int64_t* out) {
+  return guarded([&] {
+    const Call call = call_on(device);
+    const std::size_t count = std::size_t(blocks) * kThreads;
+    const Copy<std::uint64_t> source(in, count, call.stream), second(places, count, call.stream);
+    const Copy<std::int64_t> result(out, count * kWordResults, call.stream);
+    for_width(call, [&]<int kWarp>() {
+      launch(words_kernel<kWarp>, call, blocks_for(blocks, kThreads), source.data(), second.data(), result.data());
     });
     result.read(out);
   });

@@ -58,6 +58,58 @@ def test_groups_of_lanes(layer: Layer, group: int) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
+def warp_by_words(width: int, x: NDArray[np.uint64], places: NDArray[np.uint64]) -> list[list[int]]:
+    """What layer_words must say of a warp: sums wrap, a NaN is the greatest, zeros are equal."""
+    expected = []
+    for first in range(0, x.size, width):
+        values, spots = x[first : first + width], [int(p) for p in places[first : first + width]]
+        words = values.astype(np.uint32)
+        floats = words.view(np.float32)
+        best = floats[np.argmax(floats)]  # the first NaN, where there is one
+        is_best = np.isnan(floats) if math.isnan(best) else floats == best
+        least = words.view(np.int32).astype(np.int8)
+        row = [int(words.max()), int(words.min()), int(words.sum(dtype=np.uint32))]
+        row.append(int(values.sum(dtype=np.uint64).view(np.int64)))
+        row.append(min(p % 2**32 for p, own in zip(spots, is_best, strict=True) if own))
+        row.append(min(p for p, own in zip(spots, is_best, strict=True) if own))
+        row.append(min(p for p, own in zip(spots, least == least.max(), strict=True) if own))
+        row.append(int((best + np.float32(0)).view(np.uint32)))
+        expected.append(row)
+    return expected
+
+
+def test_what_a_warp_makes_of_words(layer: Layer) -> None:
+    """Across lanes in one step where the hardware has it, by shuffles elsewhere."""
+    blocks, rng = 8, np.random.default_rng(11)
+    count = blocks * THREADS
+    kinds = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.5, -1.5, 1e-45, -1e-45, 3e38, -3e38]
+    few = np.array(kinds, np.float32)
+    x = rng.integers(0, 2**64, count, dtype=np.uint64)
+    x &= np.where(rng.random(count) < 0.5, np.uint64(2**64 - 1), np.uint64(2**32 - 1))
+    chosen = few[rng.integers(0, few.size, count)].view(np.uint32)
+    for warp in range(
+        count // layer.width
+    ):  # some of all kinds, some without NaN, some of few kinds
+        lanes = slice(warp * layer.width, (warp + 1) * layer.width)
+        least = warp % few.size
+        pick = few[least : least + 1 + warp % 3].view(np.uint32)
+        own = chosen[lanes] if warp % 2 else pick[rng.integers(0, pick.size, layer.width)]
+        x[lanes] = (x[lanes] & ~np.uint64(2**32 - 1)) | own.astype(np.uint64)
+    x[: layer.width] = 2**64 - 1  # the largest sums of all pieces
+    # Places that agree in either half, so that each half decides somewhere.
+    places = rng.integers(0, 3, count, dtype=np.uint64) << np.uint64(32)
+    places |= rng.integers(0, 2**32, count, dtype=np.uint64)
+    out = np.full((count, 8), -(2**60), dtype=np.int64)
+    layer.call("layer_words", blocks, x, places, out)
+    expected = warp_by_words(layer.width, x, places)
+    for warp, row in enumerate(expected):
+        lanes = out[warp * layer.width : (warp + 1) * layer.width]
+        if math.isnan(np.uint32(row[-1]).view(np.float32)):
+            assert np.isnan(lanes[:, -1].astype(np.uint32).view(np.float32)).all(), warp
+            lanes, row = lanes[:, :-1], row[:-1]
+        np.testing.assert_array_equal(lanes, np.broadcast_to(row, lanes.shape), str(warp))
+
+
 def test_a_group_that_no_shuffle_can_serve_does_not_compile(
     compile_text: Callable[[str], str],
 ) -> None:

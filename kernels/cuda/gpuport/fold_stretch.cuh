@@ -197,8 +197,9 @@ struct RowStretch {
     return items;
   }
 
-  // The share of thread `first` of `step`: rounds of kPacks packs, loaded before any is looked at, of which the last may
-  // lack some. Of a round, the p-th pack goes to the p-th partial. `kIsPacked` says that the row can be read by packs.
+  // The share of thread `first` of `step`: rounds of kPacks packs, loaded before any is looked at, of which the last
+  // may lack some. Of a round, the p-th pack goes to the p-th partial. `kIsPacked` says that the row can be read by
+  // packs.
   template <bool kIsPacked = false, typename Step>
   GP_DEVICE Partial<Op> fold(int first, Step by) const {
     const int step = by;

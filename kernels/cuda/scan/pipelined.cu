@@ -15,9 +15,10 @@ using PipelinedOps = TypeList<Sum<std::int32_t, std::int64_t>, Sum<std::uint32_t
 // What a lane has of a tile, how many tiles have their copies begun, and the blocks that go with it. H200, where the
 // ring fills the shared memory: states of 4 bytes take 3 % less time at 2^24 in large parts of few warps, which states
 // of 8 bytes have no registers for, and from 2^22 on 2 % less in eight tiles of 14 warps than in six of 16; those of 8
-// bytes in 24 warps of small parts with three tiles on the way 1 % less than with four. The other GPUs are not measured: the ring fills what they have. AMD has no asynchronous copies that this code
-// uses, so what hides latency there is waves, and a short ring leaves room for several blocks. CPU: a small block,
-// because each thread is a context.
+// bytes in 24 warps of small parts with three tiles on the way 1 % less than with four. The other GPUs are not
+// measured: the ring fills what they have. AMD has no asynchronous copies that this code uses, so what hides latency
+// there is waves, and a short ring leaves room for several blocks. CPU: a small block, because each thread is a
+// context.
 template <typename State, int kBytes = sizeof(State)>
 struct Shape {
   static constexpr int kStrips = 2, kOnTheWay = 3;

@@ -10,14 +10,20 @@
 
 namespace gp::segmented {
 
-template <int kWarp, typename Op>
+// How the list is cut into parts. Of a block: its threads, how many share a multiprocessor at least, the most in a grid
+// and the fewest items of one; of a lane: the most elements of a step, which is what keeps memory busy, but no more
+// states than shared memory has room for.
+struct Cut {
+  int threads, resident, most_blocks, least_items, step_items;
+};
+
+template <int kWarp, typename Op, int kMostItems>
 struct PartFold {
   using W = Warp<kWarp>;
   using Input = typename Op::Input;
   using State = typename Op::State;
 
-  // Of a lane and a step: what keeps memory busy, but no more states than shared memory has room for.
-  static constexpr int kMostItems = 16, kMostPacks = 4;
+  static constexpr int kMostPacks = kMostItems / 4;
   static constexpr int kPackItems = gp::kPackItems<Input>;
   static constexpr int kPacks = int(smaller(larger(kMostItems / kPackItems, 1), kMostPacks));
   static constexpr int kItems = kPacks * kPackItems;

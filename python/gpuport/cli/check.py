@@ -1,10 +1,12 @@
 """`gpuport check`: kernels by their specs, on every backend of this host, in one table."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,6 +32,7 @@ class Report:
     not_built: dict[str, str] = field(default_factory=dict)
     not_executed: dict[str, str] = field(default_factory=dict)
     required: str | None = None  # the backend that was asked for by name
+    seconds: float = 0.0  # that the run took
 
     @property
     def ok(self) -> bool:
@@ -133,6 +136,7 @@ def _own_steps(
 def _run(report: Report, steps: Iterable[Step], *, show_progress: bool) -> None:
     progress = counting()
     cells: dict[int, Cell] = {}
+    began = perf_counter()
     with progress if show_progress else nullcontext():
         task = progress.add_task("")
         for step in steps:
@@ -142,6 +146,7 @@ def _run(report: Report, steps: Iterable[Step], *, show_progress: bool) -> None:
                     task, description=step.cell.kernel, completed=step.done, total=step.total
                 )
     report.cells = list(cells.values())
+    report.seconds = perf_counter() - began
 
 
 @click.command("check", short_help="Run the correctness sweeps.")
@@ -194,7 +199,9 @@ def command(
             )
         known = [kernel.name for kernel in gpuport.kernels()]
         report = _plan(backend, width, _chosen_kernels(kernels, known))
-        steps = sweep_kernels(report.kernels, report.targets, quick=quick)
+        steps = sweep_kernels(
+            report.kernels, report.targets, quick=quick, processes=len(os.sched_getaffinity(0))
+        )
     else:
         options = (*(f"-I{folder}" for folder in folders), *(f"-D{macro}" for macro in macros))
         source = _own_source(file, spec, options, timeout)

@@ -72,8 +72,7 @@ def _print_verdict(console: Console, report: "Report") -> None:
     ran = sum(cell.ran for cell in report.cells)
     failed = sum(len(cell.failures) for cell in report.cells)
     broken = sum(bool(cell.problem) for cell in report.cells)
-    seconds = sum(cell.seconds for cell in report.cells)
-    verdict = f"{ran} cases in {seconds:.0f} s, {failed} failed"
+    verdict = f"{ran} cases in {report.seconds:.0f} s, {failed} failed"
     if broken:
         verdict += f", {broken} kernels could not be checked"
     if report.required in report.not_executed:

@@ -27,6 +27,7 @@ from gpuport.testing.sizes import (
     EDGES,
     FEW_SHAPES,
     HUGE,
+    LONG_LOADS,
     LONG_ROWS,
     MANY_ROWS,
     ROW_SHAPES,
@@ -92,6 +93,9 @@ class ArgmaxSpec(Spec):
         yield Case("argmin", "float32", (0, 1), axis=1, quick=True)
         for shape in LONG_ROWS:
             yield Case("argmax", "int32", shape, axis=1)
+        for loads in LONG_LOADS:
+            yield Case("argmax", "int32", loads, axis=len(loads) - 1)
+            yield Case("argmin", "float32", loads, "ties", axis=len(loads) - 1)
         for shape in FEW_SHAPES:
             for dtype in self.dtypes:
                 yield Case("argmax", dtype, shape, "ties", axis=0)

@@ -40,6 +40,7 @@ from gpuport.testing.sizes import (
     EDGES,
     FEW_SHAPES,
     HUGE,
+    LONG_LOADS,
     LONG_ROWS,
     MANY_ROWS,
     ROW_SHAPES,
@@ -129,6 +130,10 @@ class ReduceSpec(Spec):
         """The CPU is spared most of them: a block for each row takes seconds there."""
         for shape in LONG_ROWS:
             yield Case("sum", "int32", shape, axis=1)
+        if self.variant == "single_pass":
+            for loads in LONG_LOADS:
+                for op, dtype in (("sum", "int32"), ("sum", "float32"), ("min", "float32")):
+                    yield Case(op, dtype, loads, axis=len(loads) - 1)
         if target.is_gpu or target.warp_size == 32:
             yield Case("sum", "int32", MANY_ROWS[0], axis=1)
         if target.is_gpu:

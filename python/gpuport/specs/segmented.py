@@ -45,6 +45,8 @@ WRONG = ("negative", "decreasing", "past")
 EXACT = ("uniform", "ones", "zeros", "ties")
 LARGE_DTYPES = ("int32", "uint8", "float16", "float32", "float64")
 QUICK = (0, 1, 33, 513, 4099)
+LONG = 2**25 + 13  # from about here on a GPU folds more elements at once, a CPU from 2^14 on
+LONG_PATTERNS = ("whole.int64", "random.int64", "skewed.int64", "half.int64")
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,10 @@ class SegmentedSpec(Spec):
         if target.is_gpu:
             for op in OPS:
                 yield Case(op, "int8", (HUGE,), "sparse", segments="sparse.int64")
+            for pattern in LONG_PATTERNS:
+                for dtype in ("float32", "bfloat16"):
+                    if dtype in self.dtypes:
+                        yield Case("segmented_sum", dtype, (LONG,), "ones", segments=pattern)
         else:
             yield from self._orders()
 
@@ -86,7 +92,8 @@ class SegmentedSpec(Spec):
                 for size in (1, 65, 2048, 4099, 70001):
                     quick = size == 65
                     yield Case(op, "int32", (size,), segments=f"{pattern}.int64", quick=quick)
-                yield Case(op, "float32", (4099,), "normal", segments=f"{pattern}.int64")
+                for size in (4099, 70001):
+                    yield Case(op, "float32", (size,), "normal", segments=f"{pattern}.int64")
                 yield Case(op, "bool", (130,), "wide", segments=f"{pattern}.int32")
         for dtype in INTEGERS[1:]:
             for size in (33, 120):  # every offset fits every type

@@ -34,6 +34,10 @@ MANY_ROWS: Final = ((65537, 3), (70001, 1))
 # Few rows that are worth several blocks each.
 LONG_ROWS: Final = ((3, 70001),)
 
+# Rows of which a thread of reduce.single_pass and argmax.single_pass loads more than it does at
+# once: one row, of which there is a kernel, and several.
+LONG_LOADS: Final = ((4_300_013,), (100, 20_003))
+
 # Rows side by side, reduced along the first axis: more elements than a thread, a warp and a block
 # take, and rows enough for a lane each.
 COLUMN_SHAPES: Final = ((70, 33), (1023, 65), (4099, 33), (70001, 17))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 
 import gpuport
 from gpuport import specs
@@ -10,6 +9,9 @@ from gpuport.testing.case import Case, Spec, Target
 from gpuport.testing.engine import Failure, Outcome, run_case
 from gpuport.testing.machine import machine
 from gpuport.testing.orders import run_in_order
+from gpuport.testing.parts import Part, run_parts
+
+SHARE = 40  # cases that a process takes at once
 
 
 @dataclass
@@ -82,44 +84,54 @@ def cases(kernel: str, target: Target, *, quick: bool = False) -> list[Case]:
 
 
 def sweep_kernels(
-    kernels: Iterable[str], targets: Iterable[Target], *, quick: bool = False
+    kernels: Iterable[str],
+    targets: Iterable[Target],
+    *,
+    quick: bool = False,
+    processes: int = 1,
 ) -> Iterator[Step]:
     """Runs every case of every kernel; yields after each, to show progress or to stop.
 
-    A case is run on all targets in turn, so that its data and its answer are made once.
+    A case is run on all targets in turn, so that its data and its answer are made once. With more
+    than one process (which import the main module, as Python's own pools have it), those share the
+    cases of the CPU backend; a GPU has one process, and so have cases in another order.
     """
     targets = list(targets)
-    rows = [[Cell(kernel, target) for target in targets] for kernel in kernels]
-    plans = [[cases(c.kernel, c.target, quick=quick) for c in row] for row in rows]
-    total, done = sum(len(plan) for row in plans for plan in row), 0
-    for row, row_plans in zip(rows, plans, strict=True):
-        if not row:
-            continue
-        kernel = row[0].kernel
-        spec = specs.find(kernel)
-        problem = disagreement(spec, kernel)
-        if spec is None or problem:
-            done += sum(map(len, row_plans))
-            for cell in row:
-                cell.problem = problem
-                yield Step(cell, done, total)
-            continue
-        machines = [machine(kernel, target) for target in targets]
-        for case, where in _by_case(row_plans).items():
-            data = None
-            for index in where:
-                cell = row[index]
-                start = perf_counter()
-                if case.order:
-                    outcome = run_in_order(kernel, case, cell.target)
-                else:
-                    if data is None and spec.skip(case, cell.target) is None:
-                        data = spec.problem(case)
-                    outcome = run_case(spec, case, cell.target, machines[index], data)
-                cell.add(outcome)
-                cell.seconds += perf_counter() - start
-                done += 1
-                yield Step(cell, done, total)
+    rows = {kernel: [Cell(kernel, target) for target in targets] for kernel in kernels}
+    parts: list[Part] = []
+    total = done = 0
+    for kernel, row in rows.items():
+        plans = [cases(kernel, target, quick=quick) for target in targets]
+        total += sum(map(len, plans))
+        problem = disagreement(specs.find(kernel), kernel)
+        for cell, plan in zip(row, plans, strict=True):
+            cell.problem = problem
+            done += len(plan) if problem else 0
+        if not problem:
+            parts += _parts(kernel, targets, plans, processes > 1)
+    for cell in (cell for row in rows.values() for cell in row if cell.problem):
+        yield Step(cell, done, total)
+    for kernel, index, outcome, seconds in run_parts(parts, targets, processes):
+        cell = rows[kernel][index]
+        cell.add(outcome)
+        cell.seconds += seconds
+        done += 1
+        yield Step(cell, done, total)
+
+
+def _parts(kernel: str, targets: list[Target], plans: list[list[Case]], share: bool) -> list[Part]:
+    """Pieces of a kernel's cases, each with the targets that it is run on, in order."""
+    kept, shared = Part(kernel), [Part(kernel, is_shared=True)]
+    for case, where in _by_case(plans).items():
+        on_cpu = [i for i in where if share and not case.order and not targets[i].is_gpu]
+        rest = [i for i in where if i not in on_cpu]
+        if rest:
+            kept.work.append((case, rest))
+        if on_cpu:
+            if len(shared[-1].work) == SHARE:
+                shared.append(Part(kernel, is_shared=True))
+            shared[-1].work.append((case, on_cpu))
+    return [part for part in (kept, *shared) if part.work]
 
 
 def _by_case(plans: list[list[Case]]) -> dict[Case, list[int]]:
