@@ -4,12 +4,12 @@ The port itself then runs on an NVIDIA GPU, not only the CUDA sources that it wa
 module that comes out is the ``hip`` translation of ``kernels/cuda``, compiled by nvcc, in the place
 of ``gpuport._cuda`` in a copy of the installed package.
 
-    python ci/hip_on_nvidia.py --headers /usr/include --out DIR [--arch sm_90] [--overlay-only]
+    python ci/hip_on_nvidia.py --headers /usr/include --out DIR [--arch sm_90] [--host-only]
     PYTHONPATH=DIR python -m gpuport check --backend cuda
 
 The NVIDIA half of older HIP headers wraps runtime calls that newer CUDA releases dropped. They are
 made to compile in a copy: what the compiler rejects is cut out, one declaration or statement at a
-time, and listed.
+time, and listed. `--host-only` compiles the runtime calls, and neither kernels nor bindings.
 """
 
 from __future__ import annotations
@@ -155,7 +155,15 @@ def translate(target: Path) -> list[Path]:
     return [*kernels, *sorted((target / "util").glob("*.cu")), *sorted(target.rglob("*.cpp"))]
 
 
-def build(sources: list[Path], include: Path, tree: Path, package: Path, arch: str) -> None:
+def is_binding(source: Path) -> bool:
+    """For the host compiler alone."""
+    return "nanobind" in source.read_text()
+
+
+def build(
+    sources: list[Path], include: Path, tree: Path, package: Path | None, arch: str
+) -> None:
+    """Compiles the sources, and links them into the package, where there is one."""
     import nanobind  # type: ignore[import-untyped]
 
     facts = {
@@ -169,9 +177,6 @@ def build(sources: list[Path], include: Path, tree: Path, package: Path, arch: s
     header = f"#pragma once\nnamespace gp::build {{\n{members}}}\n"
     (tree / "gpuport_build.hpp").write_text(header)
     bind = Path(nanobind.include_dir())
-    # One file that includes all of nanobind's own.
-    combined = tree / "nanobind.cpp"
-    combined.write_text(f'#include "{bind.parent / "src" / "nb_combined.cpp"}"\n')
     python = sysconfig.get_path("include")
     folders = [tree, include, bind, bind.parent / "ext" / "robin_map" / "include", python]
     flags = ["-std=c++20", "-O2", *PLATFORM, *(f"-I{folder}" for folder in folders)]
@@ -180,15 +185,19 @@ def build(sources: list[Path], include: Path, tree: Path, package: Path, arch: s
 
     def compile_one(source: Path) -> Path:
         output = source.with_name(source.name + ".o")
-        language = ["-x", "cu", f"-arch={arch}"] if source.suffix == ".cu" else []
+        # Graphs are in these headers for CUDA files only.
+        language = [] if is_binding(source) else ["-x", "cu", f"-arch={arch}"]
         must(["nvcc", *language, *flags, "-c", source, "-o", output])
         return output
 
+    if package is not None:  # one file that includes all of nanobind's own
+        sources = [*sources, tree / "nanobind.cpp"]
+        sources[-1].write_text(f'#include "{bind.parent / "src" / "nb_combined.cpp"}"\n')
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(compile_one, [*sources, combined]))
+        objects = list(pool.map(compile_one, sources))
+    if package is None:
+        return
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    for old in package.glob("_cuda.*"):
-        old.unlink()
     must(["nvcc", "-shared", "-o", package / f"_cuda{suffix}", *objects, "-cudart", "static"])
 
 
@@ -197,17 +206,21 @@ def main() -> None:
     parser.add_argument("--headers", type=Path, required=True, help="the folder that holds hip/")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--overlay-only", action="store_true")
+    parser.add_argument("--host-only", action="store_true")
     options = parser.parse_args()
     out: Path = options.out.resolve()
     include, tree, package = out / "include", out / "source", out / "gpuport"
     overlay(options.headers, include)
-    if options.overlay_only:
-        return
     sources = translate(tree)
+    if options.host_only:
+        host = [s for s in sources if s.suffix == ".cpp" and not is_binding(s)]
+        build(host, include, tree, None, options.arch)
+        return
     import gpuport
 
-    shutil.copytree(Path(gpuport.__file__).parent, package, dirs_exist_ok=True)
+    # Without the module that it replaces: were this one not to be built, that would be what runs.
+    ignored = shutil.ignore_patterns("_cuda.*")
+    shutil.copytree(Path(gpuport.__file__).parent, package, dirs_exist_ok=True, ignore=ignored)
     build(sources, include, tree, package, options.arch)
     print(f"PYTHONPATH={out} python -m gpuport check --backend cuda")
 

@@ -272,7 +272,7 @@ bool of_graph(int device, Stream stream, std::size_t tagged, std::size_t bytes, 
     memory = BesideCapture().take(device, std::max(tagged, kLeastGraphWords), std::max(bytes, kLeastGraphBytes));
     constexpr unsigned kNoDestructorSync = 1, kMove = 1;  // the only flags that there are
     Object object = nullptr;
-    auto* const owned = new GraphMemory(memory);
+    auto* const owned = new GraphMemory{memory};
     const cudaError_t created = cudaUserObjectCreate(&object, owned, give_back, 1, kNoDestructorSync);
     if (created != cudaSuccess) give_back(owned);
     check(created, "owning temporary storage");

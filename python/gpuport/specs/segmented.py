@@ -63,7 +63,7 @@ class SegmentedSpec(Spec):
             for pattern in LONG_PATTERNS:
                 for dtype in ("float32", "bfloat16"):
                     if dtype in self.dtypes:
-                        yield Case("segmented_sum", dtype, (LONG,), "ones", segments=pattern)
+                        yield Case("segmented_sum", dtype, (LONG,), "normal", segments=pattern)
         else:
             yield from self._orders()
 
