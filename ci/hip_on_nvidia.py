@@ -160,9 +160,7 @@ def is_binding(source: Path) -> bool:
     return "nanobind" in source.read_text()
 
 
-def build(
-    sources: list[Path], include: Path, tree: Path, package: Path | None, arch: str
-) -> None:
+def build(sources: list[Path], include: Path, tree: Path, package: Path | None, arch: str) -> None:
     """Compiles the sources, and links them into the package, where there is one."""
     import nanobind  # type: ignore[import-untyped]
 
