@@ -11,15 +11,15 @@ std::vector<int> list_widths(WarpWidths<kWidths...>) {
   return {kWidths...};
 }
 
-// The runtimes name these members differently; which one this is shows in the struct.
+// The runtimes name these members differently; which one this is shows in the struct. HIP on an NVIDIA GPU has the
+// member and nothing in it.
 template <typename Properties>
 std::string architecture_of(const Properties& properties) {
   if constexpr (requires { properties.gcnArchName; }) {
     const std::string name = properties.gcnArchName;  // gfx90a:sramecc+:xnack-
-    return name.substr(0, name.find(':'));
-  } else {
-    return "sm_" + std::to_string(properties.major) + std::to_string(properties.minor);
+    if (!name.empty()) return name.substr(0, name.find(':'));
   }
+  return "sm_" + std::to_string(properties.major) + std::to_string(properties.minor);
 }
 
 template <typename Attributes>
@@ -64,7 +64,7 @@ DeviceInfo device_info(int index) {
     throw Error(ErrorKind::kValue,
                 "no device " + std::to_string(index) + "; there are " + std::to_string(device_count()));
   }
-  cudaDeviceProp properties;
+  cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "reading the device's properties");
   return {properties.name, architecture_of(properties), properties.warpSize, properties.multiProcessorCount,
           properties.totalGlobalMem};

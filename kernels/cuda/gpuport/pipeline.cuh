@@ -33,7 +33,7 @@ struct PipelinePolicy {
 // The first line of the table that fits the device and the rows. Every target has a line for any device.
 template <std::size_t kLines>
 Pipeline pipeline_for(const Call& call, const PipelinePolicy (&table)[kLines]) {
-  const int shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
+  const int shared = most_shared_bytes(call.device);
   for (const PipelinePolicy& line : table) {
     if (line.target == kTarget && line.shared_bytes <= shared && call.cols <= line.most_length) return line.shape;
   }

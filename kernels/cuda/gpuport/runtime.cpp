@@ -135,6 +135,14 @@ int device_attribute(cudaDeviceAttr attribute, int device) {
   return value;
 }
 
+int most_shared_bytes(int device) {
+  // AMD's runtime refuses the first question (HIP 5) or answers 0 (6.0): there every block may have all there is.
+  int bytes = 0;
+  const cudaError_t status = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (status == cudaSuccess && bytes > 0) return bytes;
+  return device_attribute(cudaDevAttrMaxSharedMemoryPerBlock, device);
+}
+
 bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &status), "asking whether the stream is being captured");

@@ -27,6 +27,7 @@ index_t resident_blocks(const void* kernel, const Call& call, int threads, std::
 bool overlaps(const void* kernel, int device);
 
 int device_attribute(cudaDeviceAttr attribute, int device);
+int most_shared_bytes(int device);  // that a block may have, static and dynamic
 bool is_capturing(cudaStream_t stream);
 
 // Makes a device current and restores the caller's on the way out.

@@ -152,7 +152,7 @@ struct TileLaunch {
 
 template <int kWarp, typename T>
 void launch_split(const Call& call) {
-  const int shared_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, call.device);
+  const int shared_bytes = most_shared_bytes(call.device);
   const RingPolicy& policy = ring_policy(shared_bytes);
   const TileLaunch<kWarp, T> streamed(call, policy, shared_bytes, kStreamThreads<T>);
   if (!reads_packs(call) || streamed.shape.tiles < 2 || call.cols / kPackItems<T> > kMostRowPacks ||
