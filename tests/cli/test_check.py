@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ def test_json() -> None:
 
 def test_a_failure_prints_the_line_that_reproduces_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpuport, "sum", sum_of_something_else)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})  # all in this process
     chosen = ("--kernel", "reduce.serial", "--warp-size", "64", "--backend", "cpu", "--quick")
     result = run(*chosen)
     assert result.exit_code == 1

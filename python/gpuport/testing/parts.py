@@ -5,7 +5,7 @@ of one that does not come back then have failed.
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -61,9 +61,9 @@ def run_parts(parts: list[Part], targets: list[Target], processes: int) -> Itera
             for part in parts:
                 if not part.is_shared:
                     yield from run_part(part, targets)
-            for done in as_completed(list(waiting)):
-                yield from done.result()
-                del waiting[done]
+            for future in list(waiting):  # in order, so that failures are listed in order
+                yield from future.result()
+                del waiting[future]
         except BrokenProcessPool:
             pass
         finally:
