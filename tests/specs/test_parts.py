@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from multiprocessing import active_children
 
 from gpuport.testing import Cell, Target, cases, sweep_kernels
@@ -66,3 +70,20 @@ def test_cases_that_end_their_process_have_failed() -> None:
     assert [(f.case, f.target) for f in failures] == [(c, t) for c in plan[:2] for t in WIDTHS]
     assert {failure.check for failure in failures} == {"crashed"}
     assert [outcome.status for *_, outcome, _ in found].count("passed") == 4
+
+
+def test_an_interrupt_ends_all_processes_at_once() -> None:
+    command = [sys.executable, "-m", "gpuport", "check", "--kernel", "softmax", "--backend", "cpu"]
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        time.sleep(4)  # the others have begun; the whole takes a minute
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+        out, err = running.communicate(timeout=30)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+    assert running.returncode == 1
+    assert "Aborted!" in err
+    assert "Traceback" not in out + err

@@ -5,6 +5,7 @@ started when a case first asks for it.
 """
 
 import os
+import signal
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
@@ -35,6 +36,7 @@ def _process(seed: int) -> ProcessPoolExecutor:
 
 
 def _set_seed(seed: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; this one is ended
     os.environ[VARIABLE] = str(seed)
 
 

@@ -4,11 +4,12 @@ Where a process ends without an answer, each piece that is left gets a process o
 of one that does not come back then have failed.
 """
 
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from time import perf_counter
 
 from gpuport import specs
@@ -55,8 +56,10 @@ def run_parts(parts: list[Part], targets: list[Target], processes: int) -> Itera
         for part in parts:
             yield from run_part(part, targets)
         return
+    before = set(active_children())
     with _pool(processes) as pool:
         waiting = {pool.submit(_run, part, targets): part for part in shared}
+        helpers = set(active_children()) - before
         try:
             for part in parts:
                 if not part.is_shared:
@@ -66,8 +69,10 @@ def run_parts(parts: list[Part], targets: list[Target], processes: int) -> Itera
                 del waiting[future]
         except BrokenProcessPool:
             pass
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException:  # the user's, or the caller wants no more: nobody waits for the rest
+            for helper in helpers:
+                helper.terminate()
+            raise
     for part in waiting.values():  # none, unless a process has died
         yield from _run_alone(part, targets)
 
@@ -91,4 +96,9 @@ def _run(part: Part, targets: list[Target]) -> list[Ran]:
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(processes, get_context("spawn"))
+    return ProcessPoolExecutor(processes, get_context("spawn"), initializer=leave_interrupts)
+
+
+def leave_interrupts() -> None:
+    """To the process that began this one: a terminal sends them to all."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
