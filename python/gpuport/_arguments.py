@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gpuport._backends import ordinals, usable_module
 from gpuport._dtypes import EXACT, INTEGERS, ITEMSIZE, require_supported
 from gpuport._kinds import Kind
 from gpuport._layout import Ints, as_integer, repeats_elements
 from gpuport._native import NativeModule
+from gpuport._numpy import np
 from gpuport._view import HOST, Output, Place, View, host_array, packed, require_address
 from gpuport.arrays import kind_of, resolve_stream
 

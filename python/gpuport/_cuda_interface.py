@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gpuport._layout import Ints
+from gpuport._numpy import np
 
 
 class CudaInterface(NamedTuple):

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gpuport._arguments import Options, Site, find_site, mask_view, output_of, source_view
 from gpuport._backends import Kernel, kernel_table
 from gpuport._dtypes import ALL, FLOAT32_SUMS, FLOATS, REDUCED_FLOATS, WIDE
 from gpuport._layout import Ints, normalize_axes
+from gpuport._numpy import np
 from gpuport._replay import note_operands, note_temporary, watched
 from gpuport._session import Session
 from gpuport._view import HOST, Output, View, host_array, packed

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-import ml_dtypes  # registers bfloat16 with NumPy
-import numpy as np
+from gpuport._numpy import np
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -38,8 +37,6 @@ def dtype_name(dtype: Any) -> str:
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    if name == "bfloat16":
-        return cast(np.dtype[Any], np.dtype(ml_dtypes.bfloat16))
     return np.dtype(name)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gpuport._arguments import (
     Options,
     Site,
@@ -21,6 +19,7 @@ from gpuport._arguments import (
 )
 from gpuport._dispatch import choose_kernel, deliver, open_session, refuse_capture, require_finite
 from gpuport._kinds.numpy_kind import view_of
+from gpuport._numpy import np
 from gpuport._session import Session
 from gpuport._view import HOST, View, host_array
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
-import numpy as np
-
 from gpuport import _launcher
 from gpuport._kinds import cupy_kind
 from gpuport._layout import contiguous_strides
@@ -35,7 +33,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _plans = _launcher.Plans(4096)
-_launcher.add_constant_type(np.dtype)
 
 
 @dataclass(slots=True)
@@ -111,7 +108,10 @@ def _meet(kind: type) -> None:
 
     By exact type: a subclass may mean anything by its attributes.
     """
-    if kind is np.ndarray:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        _launcher.add_constant_type(numpy.dtype)
+    if kind is getattr(numpy, "ndarray", None):
         _launcher.replay_numpy(kind)
     elif kind is DeviceArray:
         _launcher.replay_device_array(kind)

@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from gpuport._dtypes import numpy_dtype
 from gpuport._layout import Ints, arrange, contiguous_strides, matrix_strides, merge_axes
 from gpuport._native import NativeModule
+from gpuport._numpy import np
 from gpuport._view import Place, View, host_array, packed
 
 

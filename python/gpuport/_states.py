@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gpuport._arguments import Options, find_site, state_view
 from gpuport._dispatch import choose_kernel, deliver_all, open_session, refuse_capture
+from gpuport._numpy import np
 from gpuport._session import Session
 from gpuport._view import HOST, View, host_array
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuport._dtypes import ITEMSIZE, numpy_dtype
 from gpuport._layout import Ints, contiguous_strides
 from gpuport._native import Matrix, Strided
+from gpuport._numpy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 # Named tuples, here and in what else every import of gpuport takes: a dataclass takes eight times

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from gpuport._backends import native_module, usable_module
 from gpuport._dtypes import ITEMSIZE, dtype_name, numpy_dtype, require_supported
 from gpuport._layout import Ints, contiguous_strides
 from gpuport._native import Buffer
+from gpuport._numpy import np
 from gpuport._view import Place, View
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["DeviceArray"]
 

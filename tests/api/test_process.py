@@ -71,3 +71,24 @@ def test_a_launch_that_the_machine_rejects_is_an_error_that_names_the_kernel() -
         assert ": launch of " in line
         assert "invalid configuration" in line
     assert lines[4:] == ["[7.0, 7.0, 7.0]"]
+
+
+def test_the_import_brings_no_array_library() -> None:
+    """Each takes longer than gpuport itself; the first call brings what it needs."""
+    code = """if True:
+        import sys
+        import gpuport
+        brought = {name.partition(".")[0] for name in sys.modules}
+        print(sorted(brought & {"numpy", "ml_dtypes", "torch", "cupy", "jax", "scipy"}))
+        gpuport.devices()
+        print("numpy" in sys.modules)
+        try:
+            gpuport.sum("a text")
+        except TypeError as error:
+            print(type(error).__name__)
+        import numpy as np
+        print(gpuport.sum(np.ones(3, np.float32)), gpuport.max(np.arange(4), axis=None))
+        print(gpuport.sum(np.ones(3, np.dtype("bfloat16"))).dtype)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["[]", "False", "TypeError", "3.0 3", "bfloat16", ""]

@@ -9,12 +9,32 @@ import sys
 import time
 from contextlib import suppress
 from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
 
 from gpuport.testing import Cell, Target, cases, sweep_kernels
 from gpuport.testing.parts import Part, run_parts
 
 KERNEL = "reduce.warp_shuffle"
 WIDTHS = [Target("cpu", 32), Target("cpu", 64)]
+
+
+ENDLESS = """
+extern "C" __global__ void endless(const float* x, float* y) {
+    while (*(volatile const float*)x < 2) y[0] = x[0];
+}
+"""
+SPEC_OF_ENDLESS = """
+from gpuport.testing import KernelSpec
+
+endless = KernelSpec(
+    kernel="endless",
+    inputs=lambda n, dtype, rng: {"x": rng.random(n + 1, dtype)},
+    reference=lambda x: x[:-1],
+    args=lambda arrays, n: (arrays.x, arrays.out),
+)
+"""
 
 
 class Deadly(str):
@@ -72,18 +92,44 @@ def test_cases_that_end_their_process_have_failed() -> None:
     assert [outcome.status for *_, outcome, _ in found].count("passed") == 4
 
 
-def test_an_interrupt_ends_all_processes_at_once() -> None:
-    command = [sys.executable, "-m", "gpuport", "check", "--kernel", "softmax", "--backend", "cpu"]
+def processes_of(parent: int) -> int:
+    return len(Path(f"/proc/{parent}/task/{parent}/children").read_text().split())
+
+
+def interrupted(command: list[str], delay: float) -> tuple[int, str]:
+    """The exit code and what was printed, where an interrupt comes as a terminal sends it."""
     running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-m", "gpuport", "check", *command, "--backend", "cpu"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     )
     try:
-        time.sleep(4)  # the others have begun; the whole takes a minute
-        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-        out, err = running.communicate(timeout=30)
+        while processes_of(running.pid) < 2:  # multiprocessing's tracker, and the first of ours
+            assert running.poll() is None
+            time.sleep(0.01)
+        time.sleep(delay)
+        os.killpg(running.pid, signal.SIGINT)
+        out, _ = running.communicate(timeout=30)
+        return running.returncode, out
     finally:
         with suppress(ProcessLookupError):
             os.killpg(running.pid, signal.SIGKILL)
-    assert running.returncode == 1
-    assert "Aborted!" in err
-    assert "Traceback" not in out + err
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2, 2.0])  # the whole takes a minute
+def test_an_interrupt_ends_all_processes_at_once(delay: float) -> None:
+    code, out = interrupted(["--kernel", "softmax"], delay)
+    assert (code, out.strip().splitlines()[-1]) == (1, "Aborted!")
+    assert "Traceback" not in out
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2, 2.0])
+def test_an_interrupt_ends_a_kernel_that_does_not(delay: float, tmp_path: Path) -> None:
+    source, spec = tmp_path / "endless.cu", tmp_path / "spec.py"
+    source.write_text(ENDLESS)
+    spec.write_text(SPEC_OF_ENDLESS)
+    code, out = interrupted([str(source), "--spec", str(spec)], delay)
+    assert (code, out.strip().splitlines()[-1]) == (1, "Aborted!")
+    assert "Traceback" not in out

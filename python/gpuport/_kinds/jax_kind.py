@@ -6,11 +6,10 @@ import sys
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from gpuport._kinds.interchange_kind import InterchangeKind
 from gpuport._kinds.numpy_kind import NumpyKind
 from gpuport._layout import Ints
+from gpuport._numpy import np
 from gpuport._view import HOST, Output, Place, View
 
 _numpy = NumpyKind()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from gpuport._dtypes import ITEMSIZE, numpy_dtype
 from gpuport._layout import Ints
+from gpuport._numpy import np
 from gpuport._view import HOST, Memory, Output, Place, View, packed
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def _is_masked(array: Any) -> bool:

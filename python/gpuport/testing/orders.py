@@ -5,7 +5,6 @@ started when a case first asks for it.
 """
 
 import os
-import signal
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Final
 from gpuport import specs
 from gpuport.testing.case import Case, Difference, Target
 from gpuport.testing.engine import Failure, Outcome, run_case
+from gpuport.testing.interrupts import out_of_reach
 from gpuport.testing.machine import machine
 
 VARIABLE: Final = "GPUPORT_SIMT_SEED"
@@ -23,7 +23,9 @@ VARIABLE: Final = "GPUPORT_SIMT_SEED"
 def run_in_order(kernel: str, case: Case, target: Target) -> Outcome:
     """The case in the order that it names."""
     try:
-        return _process(case.order).submit(_run, kernel, case, target).result()
+        return out_of_reach(
+            lambda: _process(case.order).submit(_run, kernel, case, target)
+        ).result()
     except BrokenProcessPool:
         _process.cache_clear()
         died = Difference("the process ended without an answer")
@@ -36,7 +38,6 @@ def _process(seed: int) -> ProcessPoolExecutor:
 
 
 def _set_seed(seed: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; this one is ended
     os.environ[VARIABLE] = str(seed)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final
 
 from gpuport.testing.case import Case, Difference, Target
 from gpuport.testing.engine import Failure, Outcome
+from gpuport.testing.interrupts import out_of_reach
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -54,7 +56,7 @@ class OwnProcess:
         ours, theirs = context.Pipe()
         # A daemon, so that an interrupted sweep leaves no kernel behind that never ends.
         self._process = context.Process(target=_serve, args=(theirs, *self._arguments), daemon=True)
-        self._process.start()
+        out_of_reach(self._process.start)
         theirs.close()  # else its end would not be seen here
         self._connection = ours
         return ours
@@ -81,14 +83,12 @@ def _serve(connection: Connection[Any, Any], *arguments: Any) -> None:
     from gpuport.testing.own_sweep import OwnSource, run_own
 
     _source = OwnSource(*arguments)
-    while True:
-        try:
+    with suppress(EOFError, BrokenPipeError):  # the other side is done, or was interrupted
+        while True:
             kernel, case, target = connection.recv()
-        except EOFError:
-            return
-        module = _module(target)
-        connection.send("ready")
-        connection.send(run_own(_source.kernels[kernel], case, target, module))
+            module = _module(target)
+            connection.send("ready")
+            connection.send(run_own(_source.kernels[kernel], case, target, module))
 
 
 @cache

@@ -4,17 +4,19 @@ Where a process ends without an answer, each piece that is left gets a process o
 of one that does not come back then have failed.
 """
 
-import signal
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from multiprocessing import active_children, get_context
+from multiprocessing.process import BaseProcess
 from time import perf_counter
 
 from gpuport import specs
 from gpuport.testing.case import Case, Difference, Target
 from gpuport.testing.engine import Failure, Outcome, run_case
+from gpuport.testing.interrupts import out_of_reach
 from gpuport.testing.machine import machine
 from gpuport.testing.orders import run_in_order
 
@@ -57,30 +59,43 @@ def run_parts(parts: list[Part], targets: list[Target], processes: int) -> Itera
             yield from run_part(part, targets)
         return
     before = set(active_children())
-    with _pool(processes) as pool:
-        waiting = {pool.submit(_run, part, targets): part for part in shared}
-        helpers = set(active_children()) - before
+    helpers: set[BaseProcess] = set()
+    answers: list[Future[list[Ran]]] = []
+    finished = 0
+
+    def begin() -> None:
+        pool = stack.enter_context(_pool(processes))
+        with suppress(BrokenProcessPool):
+            for part in shared:  # the processes start as they get work
+                answers.append(pool.submit(_run, part, targets))
+        helpers.update(set(active_children()) - before)
+
+    with ExitStack() as stack:
         try:
+            out_of_reach(begin)
             for part in parts:
                 if not part.is_shared:
                     yield from run_part(part, targets)
-            for future in list(waiting):  # in order, so that failures are listed in order
-                yield from future.result()
-                del waiting[future]
+            for answer in answers:  # in order, so that failures are listed in order
+                yield from answer.result()
+                finished += 1
         except BrokenProcessPool:
             pass
         except BaseException:  # the user's, or the caller wants no more: nobody waits for the rest
             for helper in helpers:
                 helper.terminate()
             raise
-    for part in waiting.values():  # none, unless a process has died
+    for part in shared[finished:]:  # none, unless a process has died
         yield from _run_alone(part, targets)
 
 
 def _run_alone(part: Part, targets: list[Target]) -> list[Ran]:
-    with _pool(1) as pool:
+    def begin() -> Future[list[Ran]]:
+        return stack.enter_context(_pool(1)).submit(_run, part, targets)
+
+    with ExitStack() as stack:
         try:
-            return pool.submit(_run, part, targets).result()
+            return out_of_reach(begin).result()
         except BrokenProcessPool:
             died = Difference("the process that ran it and its neighbours ended without an answer")
             return [
@@ -96,9 +111,4 @@ def _run(part: Part, targets: list[Target]) -> list[Ran]:
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(processes, get_context("spawn"), initializer=leave_interrupts)
-
-
-def leave_interrupts() -> None:
-    """To the process that began this one: a terminal sends them to all."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return ProcessPoolExecutor(processes, get_context("spawn"))
