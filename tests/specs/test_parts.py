@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuport.testing import Cell, Target, cases, sweep_kernels
+from gpuport.testing import Cell, Target, cases, orders, sweep_kernels
+from gpuport.testing.orders import run_in_order
 from gpuport.testing.parts import Part, run_parts
 
 KERNEL = "reduce.warp_shuffle"
@@ -69,9 +70,10 @@ def test_what_a_dead_process_left_is_run_again() -> None:
         Part(KERNEL, [(case, [0, 1]) for case in plan[at : at + 40]], is_shared=True)
         for at in range(0, len(plan), 40)
     ]
+    before = set(active_children())
     ran = run_parts(parts, WIDTHS, 2)
     found = [next(ran)]
-    children = active_children()
+    children = set(active_children()) - before
     assert children
     for child in children:
         assert child.pid is not None
@@ -96,6 +98,18 @@ def processes_of(parent: int) -> int:
     return len(Path(f"/proc/{parent}/task/{parent}/children").read_text().split())
 
 
+def test_an_order_outlives_its_process() -> None:
+    case = next(case for case in cases(KERNEL, WIDTHS[0]) if case.order)
+    orders._process.cache_clear()
+    before = set(active_children())
+    assert run_in_order(KERNEL, case, WIDTHS[0]).status == "passed"
+    (child,) = set(active_children()) - before
+    child.kill()
+    child.join()
+    time.sleep(0.5)  # until the pool has seen it
+    assert run_in_order(KERNEL, case, WIDTHS[0]).status == "passed"
+
+
 def interrupted(command: list[str], delay: float) -> tuple[int, str]:
     """The exit code and what was printed, where an interrupt comes as a terminal sends it."""
     running = subprocess.Popen(
@@ -118,14 +132,14 @@ def interrupted(command: list[str], delay: float) -> tuple[int, str]:
             os.killpg(running.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2, 2.0])  # the whole takes a minute
+@pytest.mark.parametrize("delay", [0.0, 0.2, 2.0])  # the whole takes a minute
 def test_an_interrupt_ends_all_processes_at_once(delay: float) -> None:
     code, out = interrupted(["--kernel", "softmax"], delay)
     assert (code, out.strip().splitlines()[-1]) == (1, "Aborted!")
     assert "Traceback" not in out
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2, 2.0])
+@pytest.mark.parametrize("delay", [0.0, 0.2, 2.0])
 def test_an_interrupt_ends_a_kernel_that_does_not(delay: float, tmp_path: Path) -> None:
     source, spec = tmp_path / "endless.cu", tmp_path / "spec.py"
     source.write_text(ENDLESS)

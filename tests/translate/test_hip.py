@@ -224,6 +224,20 @@ def test_masks_of_a_warp_are_warnings_on_their_lines() -> None:
     ]
 
 
+def test_what_amds_runtime_refuses_is_renamed_with_a_warning() -> None:
+    source = (
+        "ask(&n, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);\nask(&n, cudaDevAttrWarpSize, 0);\n"
+    )
+    text, findings = hipify(source)
+    assert text == (
+        "ask(&n, hipDeviceAttributeSharedMemPerBlockOptin, 0);\n"
+        "ask(&n, hipDeviceAttributeWarpSize, 0);\n"
+    )
+    assert [(f.rule, f.severity, f.line, f.column) for f in findings] == [
+        ("nvidia-only", "warning", 1, 9)
+    ]
+
+
 def test_a_finding_shows_the_place_and_what_to_do() -> None:
     source = "int a;\n\té = cudaInitDevice(0);\n"
     (finding,) = hipify(source, strict=False).findings

@@ -191,3 +191,25 @@ def test_every_hip_name_is_in_a_hip_header(names: NameTable) -> None:
     assert missing <= {
         *("hipErrorLossyQuery", "hipGraphNodeTypeConditional", "hipGraphDebugDotFlagsRuntimeTypes"),
     }
+
+
+@pytest.mark.parametrize(("version", "count"), [("5.2", 32), ("7.1", 8)])
+def test_what_hip_has_for_nvidia_only_is_a_warning(
+    names: NameTable, version: str, count: int
+) -> None:
+    root = {"5.2": "/usr/include", "7.1": os.environ.get("GPUPORT_HIP7_INCLUDE", "/nowhere")}
+    header = Path(root[version]) / "hip/hip_runtime_api.h"
+    if not header.is_file():
+        pytest.skip(f"no headers of HIP {version} here")
+    marked = set(re.findall(r"\b(hipDeviceAttribute\w+),\s*///<\s*Cuda only", header.read_text()))
+    assert len(marked) == count
+    asked = 0
+    for name in names.cuda_names():
+        meaning = names.meaning(name)
+        if meaning is not None and meaning.hip in marked:
+            asked += 1
+            assert meaning.rule == "nvidia-only"
+            assert ("before HIP 7" in meaning.warning) <= (version == "5.2")
+        elif meaning is not None and version == "5.2":
+            assert meaning.rule != "nvidia-only" or not meaning.warning
+    assert asked >= count

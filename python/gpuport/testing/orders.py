@@ -5,7 +5,7 @@ started when a case first asks for it.
 """
 
 import os
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from multiprocessing import get_context
@@ -22,10 +22,16 @@ VARIABLE: Final = "GPUPORT_SIMT_SEED"
 
 def run_in_order(kernel: str, case: Case, target: Target) -> Outcome:
     """The case in the order that it names."""
+
+    def begin() -> Future[Outcome]:
+        try:
+            return _process(case.order).submit(_run, kernel, case, target)
+        except BrokenProcessPool:  # it was ended after its last case
+            _process.cache_clear()
+            return _process(case.order).submit(_run, kernel, case, target)
+
     try:
-        return out_of_reach(
-            lambda: _process(case.order).submit(_run, kernel, case, target)
-        ).result()
+        return out_of_reach(begin).result()
     except BrokenProcessPool:
         _process.cache_clear()
         died = Difference("the process ended without an answer")

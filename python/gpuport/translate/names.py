@@ -15,6 +15,10 @@ COMPAT = (
     "HIP lacks this; gpuport_hip.h, which gpuport.load, gpuport build and gpuport_add_module "
     "include, has it"
 )
+NVIDIA_ONLY = (
+    "HIP has it for NVIDIA only{until}: AMD's runtime refuses it or answers 0; look at the error "
+    "that comes back, and have a value of your own for then"
+)
 DEFAULT_HINT = "put it in a branch of its own, #if defined(GP_TARGET_CUDA), or do without"
 
 
@@ -41,6 +45,7 @@ class NameTable:
         self._patterns: list[str] = []
         self._warnings: dict[str, str] = {}
         self._compat: set[str] = set()
+        self._nvidia_only: dict[str, str] = {}
         self._hints: dict[str, str] = {}
         self._meanings: dict[str, Meaning | None] = {}
         self._odd: list[str] | None = None
@@ -83,6 +88,9 @@ class NameTable:
             self._forget(name)
             self._compat.add(name)
         self._hints.update(table.get("hints", {}))
+        for key, until in (("names", " before HIP 7"), ("in_hip_7", "")):
+            for hip in table.get("nvidia_only", {}).get(key, "").split():
+                self._nvidia_only[hip] = NVIDIA_ONLY.format(until=until)
 
     def _add_names(self, group: dict[str, Any]) -> None:
         for key, known in (
@@ -120,10 +128,9 @@ class NameTable:
             return found
 
     def _find(self, name: str) -> Meaning | None:
-        if name in self._renamed:
-            return Meaning(self._renamed[name], False)
-        if name in self._regular:
-            return Meaning(regular_name(name), False)
+        hip = regular_name(name) if name in self._regular else self._renamed.get(name)
+        if hip is not None:
+            return Meaning(hip, False, self._nvidia_only.get(hip, ""), "nvidia-only")
         if name in self._dropped:
             return Meaning("", False)
         if name in self._compat:
