@@ -138,13 +138,16 @@ def main() -> int:
     into.add_argument("--write", type=Path, help="put the tables into this file")
     into.add_argument("--check", type=Path, help="exit 1 if this file has other tables")
     arguments = parser.parse_args()
-    tables = made([receipt.read(path) for path in arguments.receipts])
     path = arguments.write or arguments.check
-    if path is None:
-        print(tables)
-        return 0
-    old = path.read_text(encoding="utf-8")
-    new = placed(old, tables)
+    try:
+        tables = made([receipt.read(receipt_path) for receipt_path in arguments.receipts])
+        if path is None:
+            print(tables)
+            return 0
+        old = path.read_text(encoding="utf-8")
+        new = placed(old, tables)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     if arguments.check:
         return int(old != new)
     path.write_text(new, encoding="utf-8")

@@ -193,7 +193,11 @@ def main() -> int:
     showing.add_argument("receipts", type=Path, nargs="+")
     arguments = parser.parse_args()
     if arguments.command == "show":
-        show([receipt.read(path) for path in arguments.receipts])
+        try:
+            documents = [receipt.read(path) for path in arguments.receipts]
+        except ValueError as error:
+            parser.error(str(error))
+        show(documents)
         return 0
     arguments.out.mkdir(parents=True, exist_ok=True)
     documents = []

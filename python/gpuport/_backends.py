@@ -136,8 +136,15 @@ def usable_module(name: str) -> NativeModule:
 
 @cache
 def ordinals(name: str, device: int) -> dict[int, int]:
-    """The native ordinals of a device by warp size. Those of the CPU backend are one device."""
+    """The native ordinals of a device by warp size. Those of the CPU backend are one device.
+
+    Raises:
+        BackendUnavailableError: there is no such device.
+    """
     module = native_module(name)
+    count = 1 if name == "cpu" else _device_count(name)
+    if not 0 <= device < count:
+        raise BackendUnavailableError(f"backend {name} has no device {device}: it has {count}")
     own = range(_device_count(name)) if name == "cpu" else [device]
     return {int(module.device(i)["warp_size"]): i for i in own}
 

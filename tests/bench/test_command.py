@@ -98,6 +98,13 @@ def test_a_peer_that_is_not_here_is_named() -> None:
         (("reduce", "--dtypes", "int128"), "no dtype is called int128"),
         (("reduce", "--against", "thrust"), "no peer is called thrust"),
         (("reduce", "--graph"), "no graphs"),
+        (("reduce", "--sizes", "2^80"), "more than any array holds"),
+        (("reduce", "--device", "9"), "backend cpu has no device 9: it has 1"),
+        (("reduce", "--device", "-1"), "backend cpu has no device -1: it has 1"),
+        (("reduce", "--json", "nowhere/r.json"), "there is no folder nowhere"),
+        (("reduce", "--plot", "nowhere/r.png"), "there is no folder nowhere"),
+        (("reduce", "--plot", "r.txt"), "r.txt names no format of a picture"),
+        (("reduce", "--plot", "r"), "r names no format of a picture"),
     ],
 )
 def test_a_request_that_cannot_be_met(arguments: tuple[str, ...], message: str) -> None:

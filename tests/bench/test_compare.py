@@ -118,6 +118,14 @@ def test_fail_below_looks_at_our_kernels_only(compare: Any) -> None:
     assert "too slow: reduce.default sum, reduce int32 65536: 0.943" in result.stdout
 
 
+@pytest.mark.parametrize("ratio", ["nan", "inf", "0", "-1"])
+def test_a_ratio_that_nothing_is_below_is_refused(compare: Any, ratio: str) -> None:
+    old = receipt(row("gpuport", 10.0))
+    result = compare(old, old, options=("--fail-below", ratio))
+    assert result.exit_code == 2
+    assert "a ratio of speeds is more than 0" in result.stderr
+
+
 def test_a_row_that_lost_its_time_fails(compare: Any) -> None:
     old = receipt(row("gpuport", 10.0))
     new = receipt(failed(row("gpuport", 10.0)))

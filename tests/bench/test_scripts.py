@@ -162,17 +162,22 @@ def test_panels_of_a_plot() -> None:
     }
 
 
-def test_a_plot_is_drawn_or_refused(tmp_path: Path) -> None:
-    document = receipt(*copies(4.0), row("gpuport", 5.0))
+def test_a_plot_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
     path = tmp_path / "plot.png"
-    if importlib.util.find_spec("matplotlib") is None:
-        with pytest.raises(ValueError, match=r"gpuport\[plot\]"):
-            plot.draw([document], path)
-        return
-    plot.draw([document], path)
+    plot.draw([receipt(*copies(4.0), row("gpuport", 5.0))], path)
     assert path.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="nothing to draw"):
         plot.draw([receipt()], path)
+
+
+def test_a_plot_without_matplotlib_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plot, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"gpuport\[plot\]"):
+        plot.draw([receipt()], tmp_path / "plot.png")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -38,6 +39,8 @@ def parse_size(text: str) -> tuple[int, ...]:
         extents.append(int(found[1]) ** int(found[2] or 1))
     if math.prod(extents) == 0:
         raise ValueError(f"{text!r} has no elements")
+    if math.prod(extents) > sys.maxsize:
+        raise ValueError(f"{text!r} is more than any array holds")
     return tuple(extents)
 
 

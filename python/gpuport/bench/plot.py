@@ -13,10 +13,15 @@ from gpuport.bench.table import who
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f3c8d", "#3d3d3d")
 
 
-def require() -> None:
-    """ValueError where matplotlib is not installed."""
+def require(path: Path) -> None:
+    """ValueError where matplotlib is not installed, or has no format of that suffix."""
     if find_spec("matplotlib") is None:
         raise ValueError("a plot needs matplotlib: pip install 'gpuport[plot]'")
+    from matplotlib.figure import Figure
+
+    formats = sorted(Figure().canvas.get_supported_filetypes())
+    if path.suffix.removeprefix(".").lower() not in formats:
+        raise ValueError(f"{path.name} names no format of a picture: {', '.join(formats)}")
 
 
 def panels(documents: Sequence[dict[str, Any]]) -> dict[str, dict[str, list[tuple[int, float]]]]:
@@ -56,7 +61,7 @@ def draw(documents: Sequence[dict[str, Any]], path: Path) -> None:
     Raises:
         ValueError: no row has a time, or no such format can be written.
     """
-    require()
+    require(path)
     from matplotlib.figure import Figure
 
     found = {work: lines for work, lines in panels(documents).items() if lines}

@@ -28,6 +28,9 @@ class Rig:
         self.native: NativeModule = usable_module(backend)
         sizes = ordinals(backend, device)
         self.warp_size = warp_size or next(iter(sizes))
+        if self.warp_size not in sizes:
+            widths = " and ".join(map(str, sizes))
+            raise ValueError(f"backend {backend} has warps of {widths}, not of {self.warp_size}")
         self.device = device
         self.ordinal = sizes[self.warp_size]
         self._stream = self.native.Stream(self.ordinal)

@@ -1,6 +1,7 @@
 """`gpuport bench`: kernels and what users would run instead, timed by one clock, with a receipt."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -84,8 +85,8 @@ def command(
     \b
     Example: gpuport bench reduce softmax.default --sizes 4096,2^24 --json -
 
-    Exit code 0: every row was right. 1: a check failed, or a peer that was asked for is missing
-    from every row. 2: the request cannot be met.
+    Exit code 0: every row that was timed is right; peers that are not here are named. 1: a check
+    failed, or no kernel and no peer could be timed. 2: the request cannot be met.
     """
     from gpuport.bench import receipt
     from gpuport.bench.plan import chosen, parse_size, tasks
@@ -111,10 +112,12 @@ def command(
             protocol=_protocol(samples, warmups, runs, cold=cold, graph=graph, on_cpu=on_cpu),
             label=label,
         )
+        for path in (json_path, plot_path):
+            _require_place(path)
         if plot_path is not None:
             from gpuport.bench import plot
 
-            plot.require()
+            plot.require(plot_path)
         document = run(work, request, show_progress=sys.stderr.isatty())
     except (ValueError, BackendUnavailableError) as error:
         raise click.UsageError(str(error)) from None
@@ -159,6 +162,16 @@ def _require_dtypes(asked: Iterable[str]) -> None:
     for name in asked:
         if name not in ALL:
             raise ValueError(f"no dtype is called {name}; there are {', '.join(ALL)}")
+
+
+def _require_place(path: Path | None) -> None:
+    """Before the run: what it found would be lost."""
+    if path is None or str(path) == "-":
+        return
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f"{path} cannot be written")
 
 
 def _deliver(document: dict[str, Any], path: Path | None) -> None:

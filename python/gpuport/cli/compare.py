@@ -1,6 +1,7 @@
 """`gpuport compare`: receipts of two machines, vendors or commits, side by side."""
 
 import json
+import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -9,9 +10,21 @@ from typing import Any
 import click
 
 
+def _ratio(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise click.BadParameter("a ratio of speeds is more than 0")
+    return value
+
+
 @click.command("compare", short_help="Set benchmark receipts side by side.")
 @click.argument("receipts", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--fail-below", type=float, metavar="RATIO", help="Exit 1 where a kernel is slower.")
+@click.option(
+    "--fail-below",
+    type=float,
+    callback=_ratio,
+    metavar="RATIO",
+    help="Exit 1 where a kernel is slower.",
+)
 @click.option("--common", is_flag=True, help="Only the work that all of them have.")
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable output.")
 def command(
