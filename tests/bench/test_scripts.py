@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -178,6 +179,23 @@ def test_a_plot_without_matplotlib_is_refused(
     with pytest.raises(ValueError, match=r"gpuport\[plot\]"):
         plot.draw([receipt()], tmp_path / "plot.png")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 9}'])
+@pytest.mark.parametrize("command", [["targets.py", "show"], ["readme_table.py"]])
+def test_scripts_refuse_what_is_no_receipt(command: list[str], text: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    script, *options = command
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / script, *options, path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "r.json is no receipt" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
